@@ -105,7 +105,7 @@ def test_two_threads() -> None:
 
 
 def test_judge() -> None:
-    words, weights = builtin.packed(), judge.QUESTIONS.packed(_core.JudgeWeights)
+    words, weights = builtin.packed(), judge.QUESTIONS.packed()
     chance = np.random.default_rng(1)
 
     def pair() -> tuple[list[int], int]:
@@ -136,8 +136,8 @@ def test_judge() -> None:
 def test_version_reader() -> None:
     words, reader, own = (
         builtin.packed(),
-        version_reader.ADAPTER.packed(_core.VersionWeights),
-        judge.QUESTIONS.packed(_core.JudgeWeights),
+        version_reader.ADAPTER.packed(),
+        judge.QUESTIONS.packed(),
     )
     chance = np.random.default_rng(1)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import struct
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -20,29 +20,24 @@ class Model(NamedTuple):
     the adapter and the layout."""
 
     adapter: Adapter
-    weights: Any
     packed: str
 
 
 MODELS = {
     "judge": Model(
         judge.QUESTIONS,
-        _core.JudgeWeights,
         "a7faee12909a069d868845c253b54aa6858a8676bd6460fe87f09a00eab4b904",
     ),
     "judge of lists": Model(
         judge.LISTS,
-        _core.JudgeWeights,
         "fde4b4a3230e2e8fc4da83539879483e43cdc34769517cbde0959ae3bc3b6f05",
     ),
     "judge of prompts": Model(
         judge.PROMPTS,
-        _core.JudgeWeights,
         "b37421c97b1805fe89bc12015a03321561bcdff9b57feb20f306d1e1e0eaaa92",
     ),
     "versions": Model(
         version_reader.ADAPTER,
-        _core.VersionWeights,
         "89de691b1ed5b74612d800a8e8d3a95c380bf54b7db53dc7a9c94440b5cf8680",
     ),
 }
@@ -56,7 +51,7 @@ def model(request: pytest.FixtureRequest) -> Model:
 @pytest.fixture(scope="module")
 def packed(tmp_path_factory: pytest.TempPathFactory, model: Model) -> Path:
     path = tmp_path_factory.mktemp("cache") / "model.weights"
-    assert model.adapter.packed(model.weights).write(path)
+    assert model.adapter.packed().write(path)
     return path
 
 
@@ -77,7 +72,7 @@ def refused(model: Model, folder: Path, layers: bytes, adapter: bytes) -> str:
         path.write_bytes(given)
         hashes.append(hashlib.sha256(given).digest())
     with pytest.raises(ValueError, match=r".") as caught:
-        model.weights.pack(*files, *hashes)
+        _core.CrossEncoderWeights.pack(*files, *hashes, model.adapter.outputs)
     return str(caught.value)
 
 
@@ -100,38 +95,41 @@ def test_files_that_are_not_of_the_model_are_refused(model: Model, tmp_path: Pat
 
 
 def test_files_that_are_not_the_pinned_ones_are_named(model: Model, tmp_path: Path) -> None:
+    pack = _core.CrossEncoderWeights.pack
+    pinned = (*model.adapter.hashes, model.adapter.outputs)
     layers, adapter = model.adapter.paths()
     other = tmp_path / "other.bin"
     other.write_bytes(Path(adapter).read_bytes()[:-1])
     found = hashlib.sha256(other.read_bytes()).hexdigest()
     expected = f"an adapter of them with SHA-256 {model.adapter.sha256}, got {found}"
     with pytest.raises(ValueError, match=expected):
-        model.weights.pack(layers, other, *model.adapter.hashes)
+        pack(layers, other, *pinned)
     with pytest.raises(ValueError, match=f"layers of cross-encoders with SHA-256 {LAYERS_SHA256}"):
-        model.weights.pack(other, adapter, *model.adapter.hashes)
+        pack(other, adapter, *pinned)
     with pytest.raises(FileNotFoundError):
-        model.weights.pack(layers, tmp_path / "none.bin", *model.adapter.hashes)
+        pack(layers, tmp_path / "none.bin", *pinned)
 
 
 def test_a_packed_file_that_is_damaged_anywhere_or_foreign_is_not_mapped(
     model: Model, packed: Path, tmp_path: Path
 ) -> None:
-    whole, hashes = packed.read_bytes(), model.adapter.hashes
-    assert model.weights.map(packed, *hashes)
+    whole, hashes, outputs = packed.read_bytes(), model.adapter.hashes, model.adapter.outputs
+    mapped = _core.CrossEncoderWeights.map
+    assert mapped(packed, *hashes, outputs)
     path = tmp_path / "changed.weights"
     for at in (30, 1_000, 20_000, 5_000_000, len(whole) - 1):
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
         with pytest.raises(_core.WeightsUnusable, match="checksum"):
-            model.weights.map(path, *hashes)
+            mapped(path, *hashes, outputs)
     path.write_bytes(whole[:-1])
     with pytest.raises(_core.WeightsUnusable, match="bytes"):
-        model.weights.map(path, *hashes)
+        mapped(path, *hashes, outputs)
     for other in ((bytes(32), hashes[1]), (hashes[0], bytes(32))):
         with pytest.raises(_core.WeightsUnusable, match="other weights"):
-            model.weights.map(packed, *other)
+            mapped(packed, *other, outputs)
     builtin.packed().write(path)
     with pytest.raises(_core.WeightsUnusable, match="layout"):
-        model.weights.map(path, *hashes)
+        mapped(path, *hashes, outputs)
 
 
 def test_no_model_maps_the_file_of_another(packed: Path, model: Model) -> None:
@@ -139,4 +137,14 @@ def test_no_model_maps_the_file_of_another(packed: Path, model: Model) -> None:
         if other is model:
             continue
         with pytest.raises(_core.WeightsUnusable, match=r"layout|other weights"):
-            other.weights.map(packed, *other.adapter.hashes)
+            _core.CrossEncoderWeights.map(packed, *other.adapter.hashes, other.adapter.outputs)
+
+
+def test_a_model_is_read_for_what_it_is_alone() -> None:
+    words, pieces = builtin.packed(), builtin._vocabulary()
+    memory = ("", "", "", "I moved to Oslo.")
+    judges, versions = judge.QUESTIONS.packed(), version_reader.ADAPTER.packed()
+    with pytest.raises(ValueError, match="a head of 1 outputs, got 2"):
+        judges.compare(words, pieces, "Where?", [(memory, memory)], threads=1)
+    with pytest.raises(ValueError, match="a head of 2 outputs, got 1"):
+        versions.judge(words, pieces, "Where?", [memory], threads=1)

@@ -30,8 +30,8 @@ def words() -> _core.PackedWeights:
 
 
 @pytest.fixture(scope="module")
-def weights() -> _core.JudgeWeights:
-    return QUESTIONS.packed(_core.JudgeWeights)
+def weights() -> _core.CrossEncoderWeights:
+    return QUESTIONS.packed()
 
 
 def memory(text: str, *, head: str = DAY, before: str = "", lead: str = "ada:") -> MemoryText:
@@ -132,7 +132,7 @@ def test_head_and_lead_leave_room_for_40_pieces_of_a_text(pieces: _core.WordPiec
 
 @pytest.mark.slow
 def test_judgements_equal_the_definition_bit_for_bit(
-    pieces: _core.WordPieces, words: _core.PackedWeights, weights: _core.JudgeWeights
+    pieces: _core.WordPieces, words: _core.PackedWeights, weights: _core.CrossEncoderWeights
 ) -> None:
     given = [memory("I moved to Oslo in May.", before="and then?"), MemoryText("", "", "", "")]
     pairs = _core.testing.judge_pairs(pieces, QUESTION, given)
@@ -140,11 +140,11 @@ def test_judgements_equal_the_definition_bit_for_bit(
     found = _core.testing.judge_with(_core.testing.levels()[0], weights, words, pairs, 1)
     for one, (ids, memory_from) in zip(found, pairs, strict=True):
         assert one == tuple(oracle_forward.judged(ids, memory_from).tolist())
-    assert weights.read(words, pieces, QUESTION, given, threads=1) == found[:2]
+    assert weights.judge(words, pieces, QUESTION, given, threads=1) == found[:2]
 
 
 def test_every_level_gives_the_same_bits(
-    words: _core.PackedWeights, weights: _core.JudgeWeights
+    words: _core.PackedWeights, weights: _core.CrossEncoderWeights
 ) -> None:
     pairs = random_pairs(24, seed=1)
     for level in _core.testing.levels():
@@ -160,7 +160,7 @@ def test_every_level_gives_the_same_bits(
 
 
 def test_neither_threads_nor_other_pairs_change_a_bit(
-    words: _core.PackedWeights, weights: _core.JudgeWeights
+    words: _core.PackedWeights, weights: _core.CrossEncoderWeights
 ) -> None:
     level, pairs = _core.testing.levels()[0], random_pairs(12, seed=2)
     alone = [_core.testing.judge_with(level, weights, words, [one], 1)[0] for one in pairs]
@@ -172,10 +172,10 @@ def test_neither_threads_nor_other_pairs_change_a_bit(
 
 
 def test_what_is_no_pair_is_refused(
-    pieces: _core.WordPieces, words: _core.PackedWeights, weights: _core.JudgeWeights
+    pieces: _core.WordPieces, words: _core.PackedWeights, weights: _core.CrossEncoderWeights
 ) -> None:
     for ids in ([], [7] * 257, [30_522]):
         with pytest.raises(ValueError, match=r"expected .*got"):
             _core.testing.judge_with(_core.testing.levels()[0], weights, words, [(ids, 0)], 1)
     with pytest.raises(ValueError, match="at least one thread"):
-        weights.read(words, pieces, QUESTION, [memory("No.")], threads=0)
+        weights.judge(words, pieces, QUESTION, [memory("No.")], threads=0)

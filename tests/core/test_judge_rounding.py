@@ -131,7 +131,7 @@ def test_rounding_leaves_the_first_place_and_moves_logits_little(
     them, and in all where it leads by 0.25; a logit moves by 0.07 on average."""
     level, rounded, words = (
         _core.testing.levels()[0],
-        judge.QUESTIONS.packed(_core.JudgeWeights),
+        judge.QUESTIONS.packed(),
         builtin.packed(),
     )
     same, clear, moved = [], [], []

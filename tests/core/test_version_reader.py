@@ -31,8 +31,8 @@ def words() -> _core.PackedWeights:
 
 
 @pytest.fixture(scope="module")
-def weights() -> _core.VersionWeights:
-    return ADAPTER.packed(_core.VersionWeights)
+def weights() -> _core.CrossEncoderWeights:
+    return ADAPTER.packed()
 
 
 def memory(text: str, head: str = EARLY, before: str = "", lead: str = "ada:") -> MemoryText:
@@ -77,7 +77,7 @@ def test_a_triple_is_the_question_and_both_memories_of_at_most_56_pieces(
 
 @pytest.mark.slow
 def test_logits_equal_the_definition_bit_for_bit(
-    pieces: _core.WordPieces, words: _core.PackedWeights, weights: _core.VersionWeights
+    pieces: _core.WordPieces, words: _core.PackedWeights, weights: _core.CrossEncoderWeights
 ) -> None:
     lives, moved, empty = (
         memory("Ada lives in Rome."),
@@ -88,12 +88,12 @@ def test_logits_equal_the_definition_bit_for_bit(
     triples = _core.testing.version_triples(pieces, QUESTION, pairs)
     found = _core.testing.version_logits_with(_core.testing.levels()[0], weights, words, triples, 1)
     assert found == [float(oracle_forward.compared(*one)[0]) for one in triples]
-    assert weights.read(words, pieces, QUESTION, pairs, threads=2) == found
+    assert weights.compare(words, pieces, QUESTION, pairs, threads=2) == found
 
 
 @pytest.mark.slow
 def test_every_level_gives_the_same_bits(
-    words: _core.PackedWeights, weights: _core.VersionWeights
+    words: _core.PackedWeights, weights: _core.CrossEncoderWeights
 ) -> None:
     triples = random_triples(24, seed=1)
     best = _core.testing.levels()[0]

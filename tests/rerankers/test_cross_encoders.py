@@ -44,20 +44,25 @@ PAIRS = [
 
 
 class Model(NamedTuple):
-    """One of the two: its adapter, the class that reads, that of its weights, and what is read."""
+    """One of the two: its adapter, the class that reads, how weights read, and what is read."""
 
     adapter: Adapter
     reader: Callable[..., Any]
-    weights: Any
+    read: Callable[..., Any]
     given: Sequence[Any]
 
 
 MODELS = {
-    "judge": Model(judge.QUESTIONS, Judge, _core.JudgeWeights, MEMORIES),
+    "judge": Model(judge.QUESTIONS, Judge, _core.CrossEncoderWeights.judge, MEMORIES),
     "judge of prompts": Model(
-        judge.PROMPTS, partial(Judge, adapter=judge.PROMPTS), _core.JudgeWeights, MEMORIES
+        judge.PROMPTS,
+        partial(Judge, adapter=judge.PROMPTS),
+        _core.CrossEncoderWeights.judge,
+        MEMORIES,
     ),
-    "versions": Model(version_reader.ADAPTER, VersionReader, _core.VersionWeights, PAIRS),
+    "versions": Model(
+        version_reader.ADAPTER, VersionReader, _core.CrossEncoderWeights.compare, PAIRS
+    ),
 }
 
 
@@ -69,12 +74,8 @@ def model(request: pytest.FixtureRequest) -> Model:
 @pytest.fixture(scope="module")
 def logits(model: Model) -> list[Any]:
     """Those of what is read, by weights in memory."""
-    weights, words, pieces = (
-        model.adapter.packed(model.weights),
-        builtin.packed(),
-        builtin._vocabulary(),
-    )
-    found: list[Any] = weights.read(words, pieces, QUESTION, model.given, threads=1)
+    weights, words, pieces = model.adapter.packed(), builtin.packed(), builtin._vocabulary()
+    found: list[Any] = model.read(weights, words, pieces, QUESTION, model.given, threads=1)
     return found
 
 
@@ -146,7 +147,7 @@ def test_the_first_use_makes_the_file_and_the_next_one_maps_it(
 def test_a_flipped_byte_never_reaches_a_logit(
     at: int, model: Model, cache: Path, logits: list[Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert model.adapter.packed(model.weights).write(str(cache))
+    assert model.adapter.packed().write(str(cache))
     whole = cache.read_bytes()
     changed = bytearray(whole)
     changed[at] ^= 0x10
@@ -200,9 +201,9 @@ def test_threads_that_begin_at_once_load_the_weights_once(
     loads = []
     real = Adapter.packed
 
-    def counted(self: Adapter, weights: Any) -> Any:
+    def counted(self: Adapter) -> Any:
         loads.append(1)
-        return real(self, weights)
+        return real(self)
 
     monkeypatch.setattr(Adapter, "packed", counted)
     own = model.reader()

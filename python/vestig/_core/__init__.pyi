@@ -31,9 +31,9 @@ __all__ = [
     "ByteRuns",
     "ContentTerm",
     "ContentWords",
+    "CrossEncoderWeights",
     "EntityRows",
     "Filter",
-    "JudgeWeights",
     "NameRules",
     "NameTable",
     "PackedWeights",
@@ -46,7 +46,6 @@ __all__ = [
     "Scan",
     "SnapshotMoved",
     "Substrings",
-    "VersionWeights",
     "WeightsUnusable",
     "WordPieces",
     "absent_names",
@@ -192,11 +191,14 @@ class PackedWeights:
         `vestig.ports.Pieces` has them."""
 
 @final
-class JudgeWeights:
-    """Weights of the judge without its word vectors, mapped from a packed file or in memory."""
+class CrossEncoderWeights:
+    """Weights of a cross-encoder without its word vectors, mapped from a packed file or in memory;
+    outputs: 2 of a judge, 1 of a version reader."""
 
     @staticmethod
-    def map(path: str | PathLike[str], layers: bytes, adapter: bytes) -> JudgeWeights:
+    def map(
+        path: str | PathLike[str], layers: bytes, adapter: bytes, outputs: int
+    ) -> CrossEncoderWeights:
         """Maps a packed file of the layers and the adapter with these hashes. WeightsUnusable: of
         another layout or other files, or damaged anywhere. OSError: cannot be opened, or is a
         link."""
@@ -207,14 +209,15 @@ class JudgeWeights:
         adapter_file: str | PathLike[str],
         layers: bytes,
         adapter: bytes,
-    ) -> JudgeWeights:
+        outputs: int,
+    ) -> CrossEncoderWeights:
         """Packs in memory the layers with the adapter. OSError: a file cannot be read; ValueError:
         another SHA-256, or not this model."""
 
     def write(self, path: str | PathLike[str]) -> bool:
         """As `PackedWeights.write`."""
 
-    def read(
+    def judge(
         self,
         words: PackedWeights,
         pieces: WordPieces,
@@ -225,30 +228,9 @@ class JudgeWeights:
     ) -> list[tuple[float, float]]:
         """Two logits of each memory (head, last words of the turn before, lead, text): whether it
         answers the question, and how well beside others. WeightsUnusable: the file of `words` is
-        damaged."""
+        damaged; ValueError: not a judge."""
 
-@final
-class VersionWeights:
-    """Weights of the version reader without its word vectors, mapped from a packed file or in
-    memory."""
-
-    @staticmethod
-    def map(path: str | PathLike[str], layers: bytes, adapter: bytes) -> VersionWeights:
-        """As `JudgeWeights.map`."""
-
-    @staticmethod
-    def pack(
-        layers_file: str | PathLike[str],
-        adapter_file: str | PathLike[str],
-        layers: bytes,
-        adapter: bytes,
-    ) -> VersionWeights:
-        """As `JudgeWeights.pack`."""
-
-    def write(self, path: str | PathLike[str]) -> bool:
-        """As `PackedWeights.write`."""
-
-    def read(
+    def compare(
         self,
         words: PackedWeights,
         pieces: WordPieces,
@@ -259,7 +241,7 @@ class VersionWeights:
     ) -> list[float]:
         """The logit of each pair of an older and a newer memory (head, last words of the turn
         before, lead, text) that the newer one takes the place of the older one. WeightsUnusable:
-        the file of `words` is damaged."""
+        the file of `words` is damaged; ValueError: not a version reader."""
 
 @final
 class PieceAxes:

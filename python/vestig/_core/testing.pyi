@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from typing_extensions import Buffer
 
-from vestig._core import JudgeWeights, PackedWeights, VersionWeights, WordPieces, _ConfidenceInput
+from vestig._core import CrossEncoderWeights, PackedWeights, WordPieces, _ConfidenceInput
 from vestig.store.projection.scan_objects import TraceFields
 
 __all__ = [
@@ -51,7 +51,7 @@ def judge_pairs(
 
 def judge_with(
     level: str,
-    weights: JudgeWeights,
+    weights: CrossEncoderWeights,
     words: PackedWeights,
     pairs: Sequence[tuple[Sequence[int], int]],
     threads: int,
@@ -69,7 +69,7 @@ def version_triples(
 
 def version_logits_with(
     level: str,
-    weights: VersionWeights,
+    weights: CrossEncoderWeights,
     words: PackedWeights,
     triples: Sequence[tuple[Sequence[int], int, int]],
     threads: int,

@@ -4,20 +4,17 @@ native core, offline."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from vestig.embedders.builtin import BuiltinEmbedder, threads_for
+from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.rerankers.cross_encoder import Adapter, CrossEncoder
-
-if TYPE_CHECKING:
-    from vestig import _core
 
 QUESTIONS: Final = Adapter(
     what="the judge",
     file="judge_adapter.bin",
     sha256="711ee746e7410c29cb2ec57fc5074c68d656611277112abe41f43944bfef2811",
     stem="vestig-judge-1",
+    outputs=2,
 )
 # What is one of several things that are asked for, or helps with a task, reads unlike what answers
 # a question.
@@ -26,12 +23,14 @@ LISTS: Final = Adapter(
     file="list_judge_adapter.bin",
     sha256="562b68133fe08fb5bd5f05a069cb96676b9a9216822a6616812ea23492a8612a",
     stem="vestig-list-judge-1",
+    outputs=2,
 )
 PROMPTS: Final = Adapter(
     what="the judge of prompts",
     file="prompt_judge_adapter.bin",
     sha256="b071d502b747b6b1d7f049c4ee6ef5d301af8ccd4c91b6cc74fbfa6908c8f70a",
     stem="vestig-prompt-judge-1",
+    outputs=2,
 )
 
 
@@ -51,7 +50,7 @@ class MemoryText(NamedTuple):
     text: str
 
 
-class Judge(CrossEncoder["_core.JudgeWeights"]):
+class Judge(CrossEncoder):
     """Judgements of memories; the same bits on every machine, no network, thread-safe.
 
     The judgement of a memory does not depend on the other memories.
@@ -78,7 +77,7 @@ class Judge(CrossEncoder["_core.JudgeWeights"]):
         adapter: Adapter = QUESTIONS,
         threads_max: int = 2,
     ) -> None:
-        super().__init__(partial(_weights, adapter), embedder, threads_max)
+        super().__init__(adapter, embedder, threads_max)
 
     def read(self, question: str, memories: Sequence[MemoryText]) -> list[tuple[float, float]]:
         """Two logits for each memory, in order; [] for [].
@@ -90,18 +89,9 @@ class Judge(CrossEncoder["_core.JudgeWeights"]):
             ConfigError: weights or vocabulary are missing.
             ProviderError: weights or vocabulary are not the pinned ones.
         """
-        if not memories:
-            return []
-        weights = self._loaded()
-        threads = threads_for(len(memories), self._threads_max)
-
-        def run(words: _core.PackedWeights, pieces: _core.WordPieces) -> list[tuple[float, float]]:
-            return weights.read(words, pieces, question, memories, threads=threads)
-
-        return self._embedder.with_weights(run)
-
-
-def _weights(adapter: Adapter) -> _core.JudgeWeights:
-    from vestig._core import JudgeWeights
-
-    return adapter.mapped(JudgeWeights)
+        return self._read(
+            memories,
+            lambda weights, words, pieces, threads: weights.judge(
+                words, pieces, question, memories, threads=threads
+            ),
+        )

@@ -4,24 +4,22 @@ together, run by the native core, offline."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from vestig.embedders.builtin import BuiltinEmbedder, threads_for
+from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.rerankers.cross_encoder import Adapter, CrossEncoder
 from vestig.rerankers.judge import MemoryText
-
-if TYPE_CHECKING:
-    from vestig import _core
 
 ADAPTER: Final = Adapter(
     what="the version reader",
     file="version_adapter.bin",
     sha256="ba0039a49d62dc334491989144fc6a15c7437f79a5b2188460e4c735c85ee1e1",
     stem="vestig-versions-1",
+    outputs=1,
 )
 
 
-class VersionReader(CrossEncoder["_core.VersionWeights"]):
+class VersionReader(CrossEncoder):
     """Logits that a newer memory takes the place of an older one; the same bits on every machine,
     no network, thread-safe.
 
@@ -43,7 +41,7 @@ class VersionReader(CrossEncoder["_core.VersionWeights"]):
     """
 
     def __init__(self, embedder: BuiltinEmbedder | None = None, *, threads_max: int = 2) -> None:
-        super().__init__(_weights, embedder, threads_max)
+        super().__init__(ADAPTER, embedder, threads_max)
 
     def read(self, question: str, pairs: Sequence[tuple[MemoryText, MemoryText]]) -> list[float]:
         """The logit of each pair of an older and a newer memory, in order; [] for [].
@@ -52,18 +50,9 @@ class VersionReader(CrossEncoder["_core.VersionWeights"]):
             ConfigError: weights or vocabulary are missing.
             ProviderError: weights or vocabulary are not the pinned ones.
         """
-        if not pairs:
-            return []
-        weights = self._loaded()
-        threads = threads_for(len(pairs), self._threads_max)
-
-        def run(words: _core.PackedWeights, pieces: _core.WordPieces) -> list[float]:
-            return weights.read(words, pieces, question, pairs, threads=threads)
-
-        return self._embedder.with_weights(run)
-
-
-def _weights() -> _core.VersionWeights:
-    from vestig._core import VersionWeights
-
-    return ADAPTER.mapped(VersionWeights)
+        return self._read(
+            pairs,
+            lambda weights, words, pieces, threads: weights.compare(
+                words, pieces, question, pairs, threads=threads
+            ),
+        )

@@ -2,11 +2,11 @@
 use pyo3::prelude::*;
 
 mod confidence;
+mod cross_encoder;
 mod embedder;
 mod errors;
 mod filter;
 mod ids;
-mod judge;
 mod marks;
 mod names;
 mod neighbours;
@@ -27,7 +27,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::register(module)?;
     ids::register(module)?;
     embedder::register(module)?;
-    judge::register(module)?;
+    cross_encoder::register(module)?;
     numbers::register(module)?;
     words::register(module)?;
     secrets::register(module)?;

@@ -14,9 +14,9 @@ use vestig_core::recall::confidence::{BestRow, features};
 use vestig_core::words::names::class_of;
 
 use crate::confidence::OwnedInput;
+use crate::cross_encoder::{CrossEncoderWeights, OwnedMemory, pairs_of, triples_of};
 use crate::embedder::{PackedWeights, WordPieces};
 use crate::errors::{run, to_python};
-use crate::judge::{JudgeWeights, OwnedMemory, VersionWeights, pairs_of, triples_of};
 use crate::numbers::{TraceFields, floats, to_bytes};
 
 fn pair(x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<(Vec<f32>, Vec<f32>)> {
@@ -89,7 +89,7 @@ fn judge_pairs(
 fn judge_with(
     py: Python<'_>,
     level: &str,
-    weights: &JudgeWeights,
+    weights: &CrossEncoderWeights,
     words: &PackedWeights,
     pairs: Vec<(Vec<u32>, usize)>,
     threads: usize,
@@ -119,7 +119,7 @@ fn version_triples(
 fn version_logits_with(
     py: Python<'_>,
     level: &str,
-    weights: &VersionWeights,
+    weights: &CrossEncoderWeights,
     words: &PackedWeights,
     triples: Vec<(Vec<u32>, usize, usize)>,
     threads: usize,

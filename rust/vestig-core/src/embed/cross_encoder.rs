@@ -31,8 +31,8 @@ pub(super) struct Parts<'a> {
     pub(super) second: Range<usize>,
 }
 
-/// Weights without the word vectors, mapped or in memory.
-pub(super) struct CrossEncoder(Image);
+/// Weights of a cross-encoder without the word vectors, mapped or in memory.
+pub struct CrossEncoderWeights(Image);
 
 /// SHA-256 of the file of the layers, and of that of the adapter.
 #[derive(Debug, Clone, Copy)]
@@ -60,22 +60,23 @@ fn plan(sources: &Sources, outputs: usize) -> Plan {
     Plan::new(&hashes, encoder::lengths(TOKEN_TYPES).chain(head))
 }
 
-impl CrossEncoder {
-    /// Maps a packed file. All of it is checked, for every text reads all of it.
+impl CrossEncoderWeights {
+    /// Maps a packed file of the files with these hashes, with a head of so many outputs. All of it is
+    /// checked, for every text reads all of it.
     ///
     /// `Io` where it cannot be opened, a symbolic link among them; `Weights` where it is of another
     /// layout, of other files or damaged.
-    pub(super) fn map(path: &Path, sources: &Sources, outputs: usize) -> Result<Self> {
+    pub fn map(path: &Path, sources: &Sources, outputs: usize) -> Result<Self> {
         let image = Image::map(path, plan(sources, outputs))?;
         image.check()?;
         Ok(Self(image))
     }
 
-    /// Packs in memory the layers with the adapter, whose file ends with the head.
+    /// Packs in memory the layers with the adapter, whose file ends with a head of so many outputs.
     ///
     /// `Io` where a file cannot be read; `Invalid` where it has another SHA-256, or what it holds is
     /// not of the model.
-    pub(super) fn pack(files: Files<'_>, sources: &Sources, outputs: usize) -> Result<Self> {
+    pub fn pack(files: Files<'_>, sources: &Sources, outputs: usize) -> Result<Self> {
         let layers = read_pinned(files.layers, &sources.layers, "layers of cross-encoders")?;
         let adapter = read_pinned(files.adapter, &sources.adapter, "an adapter of them")?;
         Image::pack(plan(sources, outputs), |image| {
@@ -95,14 +96,15 @@ impl CrossEncoder {
     }
 
     /// Writes the packed file. False when another process is just doing so.
-    pub(super) fn write(&self, path: &Path) -> Result<bool> {
+    pub fn write(&self, path: &Path) -> Result<bool> {
         self.0.write(path)
     }
 
     /// The outputs for each of some texts, in order, on up to `threads` threads by a named level.
     /// Neither level nor threads nor other texts change a bit.
     ///
-    /// `Weights` where the embedder's weights are damaged, `Invalid` for an unknown word piece.
+    /// `Weights` where the embedder's weights are damaged, `Invalid` for an unknown word piece or a
+    /// head of other outputs.
     pub(super) fn read<const OUTPUTS: usize>(
         &self,
         level: Level,

@@ -4,9 +4,8 @@
 //! It has the dimensions of the embedder and its word vectors; all else is its own.
 
 use std::cmp::Reverse;
-use std::path::Path;
 
-use super::cross_encoder::{CrossEncoder, Files, Parts, Sources};
+use super::cross_encoder::{CrossEncoderWeights, Parts};
 use super::forward::Text;
 use super::packed::PackedWeights;
 use super::word_pieces::WordPieces;
@@ -136,38 +135,14 @@ fn window<'a>(text: &'a [u32], question: &[u32], room: usize) -> &'a [u32] {
         .unwrap_or(text)
 }
 
-/// Weights of the judge without its word vectors, mapped or in memory.
-pub struct JudgeWeights(CrossEncoder);
-
-impl JudgeWeights {
-    /// Maps a packed file of the files with these hashes. All of it is checked, for every question
-    /// reads all of it.
-    ///
-    /// `Io` where it cannot be opened, a symbolic link among them; `Weights` where it is of another
-    /// layout, of other files or damaged.
-    pub fn map(path: &Path, sources: &Sources) -> Result<Self> {
-        CrossEncoder::map(path, sources, OUTPUTS).map(Self)
-    }
-
-    /// Packs in memory the layers with the adapter.
-    ///
-    /// `Io` where a file cannot be read; `Invalid` where it has another SHA-256, or what it holds is
-    /// not of the model.
-    pub fn pack(files: Files<'_>, sources: &Sources) -> Result<Self> {
-        CrossEncoder::pack(files, sources, OUTPUTS).map(Self)
-    }
-
-    /// Writes the packed file. False when another process is just doing so.
-    pub fn write(&self, path: &Path) -> Result<bool> {
-        self.0.write(path)
-    }
-
+impl CrossEncoderWeights {
     /// The judgement of each pair, in order, with the word vectors of the embedder, on up to
     /// `threads` threads by a named level. Neither level nor threads nor other pairs change a bit.
     ///
     /// # Errors
-    /// `Weights` where the embedder's weights are damaged, `Invalid` for an unknown word piece.
-    pub fn read(
+    /// `Weights` where the embedder's weights are damaged, `Invalid` for an unknown word piece or
+    /// weights that are not a judge's.
+    pub fn judge(
         &self,
         level: Level,
         words: &PackedWeights,
@@ -175,7 +150,7 @@ impl JudgeWeights {
         threads: usize,
     ) -> Result<Vec<Judgement>> {
         let texts: Vec<_> = pairs.iter().map(Pair::parts).collect();
-        let found = self.0.read(level, words, &texts, threads)?;
+        let found = self.read(level, words, &texts, threads)?;
         let judgement = |[answers, rank]: [f32; OUTPUTS]| Judgement { answers, rank };
         Ok(found.into_iter().map(judgement).collect())
     }

@@ -15,11 +15,11 @@ pub mod version_reader;
 pub mod weights;
 pub mod word_pieces;
 
-pub use cross_encoder::{Files, Sources};
+pub use cross_encoder::{CrossEncoderWeights, Files, Sources};
 pub use forward::{Hidden, Text, embed, embed_each, embed_each_with};
-pub use judge::{JudgeWeights, Judgement, MemoryText, Pair};
+pub use judge::{Judgement, MemoryText, Pair};
 pub use packed::{PackedWeights, SourceHashes};
 pub use piece_axes::PieceAxes;
-pub use version_reader::{Triple, VersionWeights};
+pub use version_reader::Triple;
 pub use weights::Weights;
 pub use word_pieces::WordPieces;

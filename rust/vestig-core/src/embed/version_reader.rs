@@ -3,9 +3,7 @@
 //!
 //! Its adapter is its own; the layers below it are those of the judge.
 
-use std::path::Path;
-
-use super::cross_encoder::{CrossEncoder, Files, Parts, Sources};
+use super::cross_encoder::{CrossEncoderWeights, Parts};
 use super::forward::Text;
 use super::judge::{MemoryText, memory_pieces, question_pieces};
 use super::packed::PackedWeights;
@@ -15,7 +13,6 @@ use crate::kernels::dispatch::Level;
 
 /// Most word pieces of each memory with what stands before its text.
 const MEMORY_MAX: usize = 56;
-const OUTPUTS: usize = 1;
 
 /// Word pieces of a question and two memories: `[CLS] question [SEP] older [SEP] newer [SEP]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,37 +67,14 @@ pub fn triples(
     pairs.iter().map(triple).collect()
 }
 
-/// Weights of the version reader without its word vectors, mapped or in memory.
-pub struct VersionWeights(CrossEncoder);
-
-impl VersionWeights {
-    /// Maps a packed file of the files with these hashes. All of it is checked.
-    ///
-    /// `Io` where it cannot be opened, a symbolic link among them; `Weights` where it is of another
-    /// layout, of other files or damaged.
-    pub fn map(path: &Path, sources: &Sources) -> Result<Self> {
-        CrossEncoder::map(path, sources, OUTPUTS).map(Self)
-    }
-
-    /// Packs in memory the layers with the adapter.
-    ///
-    /// `Io` where a file cannot be read; `Invalid` where it has another SHA-256, or what it holds is
-    /// not of the model.
-    pub fn pack(files: Files<'_>, sources: &Sources) -> Result<Self> {
-        CrossEncoder::pack(files, sources, OUTPUTS).map(Self)
-    }
-
-    /// Writes the packed file. False when another process is just doing so.
-    pub fn write(&self, path: &Path) -> Result<bool> {
-        self.0.write(path)
-    }
-
+impl CrossEncoderWeights {
     /// The logit of each triple, in order, with the word vectors of the embedder, on up to `threads`
     /// threads by a named level. Neither level nor threads nor other triples change a bit.
     ///
     /// # Errors
-    /// `Weights` where the embedder's weights are damaged, `Invalid` for an unknown word piece.
-    pub fn read(
+    /// `Weights` where the embedder's weights are damaged, `Invalid` for an unknown word piece or
+    /// weights that are not a version reader's.
+    pub fn compare(
         &self,
         level: Level,
         words: &PackedWeights,
@@ -108,7 +82,7 @@ impl VersionWeights {
         threads: usize,
     ) -> Result<Vec<f32>> {
         let texts: Vec<_> = triples.iter().map(Triple::parts).collect();
-        let found = self.0.read(level, words, &texts, threads)?;
+        let found = self.read(level, words, &texts, threads)?;
         Ok(found.into_iter().map(|[takes]| takes).collect())
     }
 }

@@ -27,116 +27,6 @@ pub(crate) fn pairs_of(pieces: &WordPieces, question: &str, memories: &[OwnedMem
     embed::judge::pairs(&pieces.0, question, &memories)
 }
 
-/// Weights of the judge without its word vectors, mapped or in memory.
-#[pyclass(frozen, module = "vestig._core")]
-pub(crate) struct JudgeWeights(embed::JudgeWeights);
-
-#[pymethods]
-impl JudgeWeights {
-    #[staticmethod]
-    fn map(py: Python<'_>, path: PathBuf, layers: [u8; 32], adapter: [u8; 32]) -> PyResult<Self> {
-        let sources = Sources { layers, adapter };
-        run(py, || embed::JudgeWeights::map(&path, &sources)).map(Self)
-    }
-
-    #[staticmethod]
-    fn pack(
-        py: Python<'_>,
-        layers_file: PathBuf,
-        adapter_file: PathBuf,
-        layers: [u8; 32],
-        adapter: [u8; 32],
-    ) -> PyResult<Self> {
-        let sources = Sources { layers, adapter };
-        let files = Files {
-            layers: &layers_file,
-            adapter: &adapter_file,
-        };
-        run(py, || embed::JudgeWeights::pack(files, &sources)).map(Self)
-    }
-
-    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<bool> {
-        run(py, || self.0.write(&path))
-    }
-
-    #[pyo3(signature = (words, pieces, question, memories, *, threads))]
-    fn read(
-        &self,
-        py: Python<'_>,
-        words: &PackedWeights,
-        pieces: &WordPieces,
-        question: &str,
-        memories: Vec<OwnedMemory>,
-        threads: usize,
-    ) -> PyResult<Vec<(f32, f32)>> {
-        let pairs = || pairs_of(pieces, question, &memories);
-        self.judgements(py, Level::best(), words, pairs, threads)
-    }
-}
-
-impl JudgeWeights {
-    /// Both logits of each of the pairs.
-    pub(crate) fn judgements(
-        &self,
-        py: Python<'_>,
-        level: Level,
-        words: &PackedWeights,
-        pairs: impl FnOnce() -> Vec<Pair> + Send,
-        threads: usize,
-    ) -> PyResult<Vec<(f32, f32)>> {
-        at_least_one(threads)?;
-        let found = run(py, || self.0.read(level, &words.0, &pairs(), threads))?;
-        Ok(found.iter().map(|of| (of.answers, of.rank)).collect())
-    }
-}
-
-/// Weights of the version reader without its word vectors, mapped or in memory.
-#[pyclass(frozen, module = "vestig._core")]
-pub(crate) struct VersionWeights(embed::VersionWeights);
-
-#[pymethods]
-impl VersionWeights {
-    #[staticmethod]
-    fn map(py: Python<'_>, path: PathBuf, layers: [u8; 32], adapter: [u8; 32]) -> PyResult<Self> {
-        let sources = Sources { layers, adapter };
-        run(py, || embed::VersionWeights::map(&path, &sources)).map(Self)
-    }
-
-    #[staticmethod]
-    fn pack(
-        py: Python<'_>,
-        layers_file: PathBuf,
-        adapter_file: PathBuf,
-        layers: [u8; 32],
-        adapter: [u8; 32],
-    ) -> PyResult<Self> {
-        let sources = Sources { layers, adapter };
-        let files = Files {
-            layers: &layers_file,
-            adapter: &adapter_file,
-        };
-        run(py, || embed::VersionWeights::pack(files, &sources)).map(Self)
-    }
-
-    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<bool> {
-        run(py, || self.0.write(&path))
-    }
-
-    #[pyo3(signature = (words, pieces, question, pairs, *, threads))]
-    fn read(
-        &self,
-        py: Python<'_>,
-        words: &PackedWeights,
-        pieces: &WordPieces,
-        question: &str,
-        pairs: Vec<(OwnedMemory, OwnedMemory)>,
-        threads: usize,
-    ) -> PyResult<Vec<f32>> {
-        let triples = || triples_of(pieces, question, &pairs);
-        self.logits(py, Level::best(), words, triples, threads)
-    }
-}
-
 /// A question with each pair of memories.
 pub(crate) fn triples_of(
     pieces: &WordPieces,
@@ -150,7 +40,91 @@ pub(crate) fn triples_of(
     embed::version_reader::triples(&pieces.0, question, &pairs)
 }
 
-impl VersionWeights {
+/// Weights of a cross-encoder without its word vectors, mapped or in memory.
+#[pyclass(frozen, module = "vestig._core")]
+pub(crate) struct CrossEncoderWeights(embed::CrossEncoderWeights);
+
+#[pymethods]
+impl CrossEncoderWeights {
+    #[staticmethod]
+    fn map(
+        py: Python<'_>,
+        path: PathBuf,
+        layers: [u8; 32],
+        adapter: [u8; 32],
+        outputs: u8,
+    ) -> PyResult<Self> {
+        let sources = Sources { layers, adapter };
+        let map = || embed::CrossEncoderWeights::map(&path, &sources, outputs.into());
+        run(py, map).map(Self)
+    }
+
+    #[staticmethod]
+    fn pack(
+        py: Python<'_>,
+        layers_file: PathBuf,
+        adapter_file: PathBuf,
+        layers: [u8; 32],
+        adapter: [u8; 32],
+        outputs: u8,
+    ) -> PyResult<Self> {
+        let sources = Sources { layers, adapter };
+        let files = Files {
+            layers: &layers_file,
+            adapter: &adapter_file,
+        };
+        let pack = || embed::CrossEncoderWeights::pack(files, &sources, outputs.into());
+        run(py, pack).map(Self)
+    }
+
+    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<bool> {
+        run(py, || self.0.write(&path))
+    }
+
+    #[pyo3(signature = (words, pieces, question, memories, *, threads))]
+    fn judge(
+        &self,
+        py: Python<'_>,
+        words: &PackedWeights,
+        pieces: &WordPieces,
+        question: &str,
+        memories: Vec<OwnedMemory>,
+        threads: usize,
+    ) -> PyResult<Vec<(f32, f32)>> {
+        let pairs = || pairs_of(pieces, question, &memories);
+        self.judgements(py, Level::best(), words, pairs, threads)
+    }
+
+    #[pyo3(signature = (words, pieces, question, pairs, *, threads))]
+    fn compare(
+        &self,
+        py: Python<'_>,
+        words: &PackedWeights,
+        pieces: &WordPieces,
+        question: &str,
+        pairs: Vec<(OwnedMemory, OwnedMemory)>,
+        threads: usize,
+    ) -> PyResult<Vec<f32>> {
+        let triples = || triples_of(pieces, question, &pairs);
+        self.logits(py, Level::best(), words, triples, threads)
+    }
+}
+
+impl CrossEncoderWeights {
+    /// Both logits of each of the pairs.
+    pub(crate) fn judgements(
+        &self,
+        py: Python<'_>,
+        level: Level,
+        words: &PackedWeights,
+        pairs: impl FnOnce() -> Vec<Pair> + Send,
+        threads: usize,
+    ) -> PyResult<Vec<(f32, f32)>> {
+        at_least_one(threads)?;
+        let found = run(py, || self.0.judge(level, &words.0, &pairs(), threads))?;
+        Ok(found.iter().map(|of| (of.answers, of.rank)).collect())
+    }
+
     /// The logit of each of the triples.
     pub(crate) fn logits(
         &self,
@@ -161,7 +135,7 @@ impl VersionWeights {
         threads: usize,
     ) -> PyResult<Vec<f32>> {
         at_least_one(threads)?;
-        run(py, || self.0.read(level, &words.0, &triples(), threads))
+        run(py, || self.0.compare(level, &words.0, &triples(), threads))
     }
 }
 
@@ -174,6 +148,5 @@ fn at_least_one(threads: usize) -> PyResult<()> {
 
 /// Adds the types of this file to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<JudgeWeights>()?;
-    module.add_class::<VersionWeights>()
+    module.add_class::<CrossEncoderWeights>()
 }
