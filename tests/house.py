@@ -78,8 +78,7 @@ EXCLUSIVE: dict[str, tuple[str, ...]] = {
         "embedders/checked.py",
         "embedders/packed_file.py",
         "config/weights.py",
-        "rerankers/judge.py",
-        "rerankers/version_reader.py",
+        "rerankers/cross_encoder.py",
     ),
     # usearch is loaded behind it: the other order ends the process
     "onnxruntime": ("indexes.py", "rerankers/onnx.py"),

@@ -10,6 +10,7 @@ import pytest
 
 import vestig
 from scripted import Opener
+from tables import each
 from vestig.arguments import SILENCE_MIN
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.recall.confidence import fits
@@ -461,3 +462,24 @@ def test_a_later_word_without_a_number_is_no_version_of_one_with_a_number(
         store.commit(text, t_valid="2025-05-01")
     hit = store.recall(question)[0]
     assert (hit.content, hit.reason.older_than) == (said, None)
+
+
+@each(
+    ("text", "members", "question"),
+    [
+        ("Omar has access to {}.", ["the vault", "the server room", "the roof"], "Which rooms"),
+        ("Kofi is a member of {}.", ["the rowing club", "the choir", "Unit 4"], "Which clubs"),
+    ],
+)
+def test_what_is_of_one_set_with_the_best_is_not_cut_where_all_are_asked_for(
+    text: str, members: list[str], question: str
+) -> None:
+    """The class that a question names is a word of one of them, which scores far above the rest."""
+    asks = f"{question} may Omar enter?" if "Omar" in text else f"{question} is Kofi a member of?"
+    texts = {text.format(member) for member in members}
+    with vestig.open(":memory:", config={"judge": {"budget_ms": 60_000.0}}) as store:
+        for one in (*sorted(texts), "The guest room is cold.", "Ben moved to Leeds in April."):
+            store.commit(one)
+        assert {hit.content for hit in store.recall(asks)} == texts
+        named = store.recall(f"Does {text.format(members[0]).rstrip('.')}?")
+    assert named[0].content == text.format(members[0])

@@ -17,7 +17,7 @@ import msgspec
 from vestig.answers import CLOSE_MIN, LIKELY_MIN
 from vestig.language.languages import ENGLISH, differ, language_of, touched_languages
 from vestig.language.text_forms import plain_characters, plain_figures
-from vestig.language.words import content_terms, is_question, said_about
+from vestig.language.words import asks_for_all, content_terms, is_question, said_about
 from vestig.ports import Scan, ScanRow
 from vestig.recall.confidence import confidence_of, fit, held_terms, holds_a_word, holds_its_words
 from vestig.recall.judged import (
@@ -38,7 +38,8 @@ from vestig.recall.judgement import (
     kind_of,
     least_of_few,
 )
-from vestig.recall.versions import called_otherwise, with_later, with_stated
+from vestig.recall.text_pairs import Aligned, Parts
+from vestig.recall.versions import ROWS_MOVED, called_otherwise, with_later, with_stated
 
 if TYPE_CHECKING:
     from vestig.recall.query import BoundQuery
@@ -290,14 +291,37 @@ def with_what_may_answer(
 ) -> Sequence[ScanRow]:
     """Return the kept rows, with those of the results that may answer however far they score below
     the best: what states the query's words, what later says that it ended or the same of what is
-    called by less, what has a word of the name or a code that is asked about as a whole, and what
-    the judge does not read for its language and holds a word of the query."""
+    called by less, what has a word of the name or a code that is asked about as a whole, what is
+    of one set with the best where all are asked for, and what the judge does not read for its
+    language and holds a word of the query."""
     terms = frozenset(bound.content_terms(scan))
     kept = with_stated(bound.view, namespace, results, kept, terms)
     kept = with_all_of_name(bound, scan, namespace, results, kept)
     kept = with_later(bound.view, namespace, results, kept)
+    if asks_for_all(bound.request.query):
+        kept = _with_members(bound, results, kept)
     others, chosen = _in_other_language(bound), {row.id for row in kept}
     return [row for row in results if row.id in chosen or others.get(row.id, False)]
+
+
+def _with_members(
+    bound: BoundQuery, results: Sequence[ScanRow], kept: Sequence[ScanRow]
+) -> Sequence[ScanRow]:
+    """Return the kept rows with those of the best results that are of one set with the best kept
+    one, which the question does not tell apart from them."""
+    best = results[:ROWS_MOVED]
+    if not kept or len(kept) == len(results):
+        return kept
+    texts = bound.recalled([row.id for row in best])
+    if kept[0].id not in texts:
+        return kept
+    chosen, query = {row.id for row in kept}, bound.request.query
+    first = Parts(texts[kept[0].id].content)
+    for id, found in texts.items():
+        pair = Aligned(first, found.content)
+        if pair.are_of_one_set() and not pair.are_of_two() and not pair.calls_first(query):
+            chosen.add(id)
+    return [row for row in results if row.id in chosen]
 
 
 def least_of_call(

@@ -79,6 +79,8 @@ _MEASURES: Final = frozenset(
     """annual annually average daily full hourly maximum minimum monthly net overall total usual
     weekly whole yearly""".split()  # noqa: SIM905
 )
+# Words that tell something, before what two members of one set differ in.
+_NAMED_MIN: Final = 2
 # Words of a name for a narrower thing.
 _MODIFIERS_MAX: Final = 2
 _YES_OR_NO: Final = lazy_pattern(
@@ -407,6 +409,20 @@ class Aligned:
             tag == "replace" and _any_called(one[begin:end]) and _any_called(two[at:to])
             for tag, begin, end, at, to in self._blocks
         )
+
+    def are_of_one_set(self) -> bool:
+        """Return whether both texts begin in the same words, two of which tell something, and each
+        states there another one of several.
+
+        Example:
+            >>> Aligned("Kofi plays the cello.", "Kofi plays go.").are_of_one_set()
+            True
+        """
+        if not self._blocks or self._blocks[0][0] != "equal":
+            return False
+        alike = self._folded[0][: self._blocks[0][2]]
+        named = sum(1 for word in alike if _any_tells([word]))
+        return named >= _NAMED_MIN and self.states_another_of_several()
 
     def narrows(self, query: str) -> bool:
         """Return whether the second text has words before one of the question that name a narrower
