@@ -7,10 +7,9 @@ the place that the question would have.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from vestig.ports import Scan, ScanRow
-from vestig.store.projection.scan_objects import Row
 
 # A scan without these memories, with the rows of watched ones; ids of 16 bytes each.
 ScanWithout = Callable[[bytes, bytes], Scan]
@@ -47,14 +46,13 @@ def rows_with_answers(
         return rows, None
     questions = b"".join(asked.answered_by)
     unanswered = b"".join(id for id in asked.ids if id not in asked.answered_by)
-    # rows of a changed scan come from the core too
     wide = scan(unanswered, questions)
-    levels = {row.id: cast("Row", row) for row in (*wide.rows, *wide.watched)}
-    ranked = {row.id: cast("Row", row) for row in rows}
+    levels = {row.id: row for row in (*wide.rows, *wide.watched)}
+    ranked = {row.id: row for row in rows}
     missing = [id for id in dict.fromkeys(asked.answered_by.values()) if id not in ranked]
     if missing:
         narrow = scan(b"".join(asked.ids), b"".join(missing))
-        ranked |= {row.id: cast("Row", row) for row in narrow.watched}
+        ranked |= {row.id: row for row in narrow.watched}
     # of several questions the best stands where the latest answer goes
     places = sorted(
         (levels[id] for id in asked.answered_by if id in levels),
@@ -94,7 +92,7 @@ def rows_that_ask(
     """
     shown = asked.ids[:count]
     found = scan(b"", b"".join(shown))
-    of = {row.id: cast("Row", row) for row in (*found.rows, *found.watched)}
+    of = {row.id: row for row in (*found.rows, *found.watched)}
     least, asking = min((row.final_score for row in rows), default=1.0), list[ScanRow]()
     for id in shown:
         if id in of:
