@@ -14,9 +14,6 @@ import msgspec
 DAY_US: Final = 86_400_000_000
 # The last moment of a day, from its first.
 LAST_OF_DAY_US: Final = DAY_US - 1
-# The first and the last moment that a datetime can be.
-FIRST_US: Final = -62_135_596_800_000_000
-LAST_US: Final = 253_402_300_799_999_999
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
