@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from vestig.ids import id_bytes, id_text
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import MEMORY_SELECT, memory_of, source_of
-from vestig.store.sqlite.connections import each, store_faults
+from vestig.store.sqlite.connections import each, fetch, store_faults
 from vestig.store.tables.graph import EDGE_CODES
 from vestig.types import Memory, Source
 
@@ -157,4 +157,5 @@ def unfinished(view: LedgerView, namespace: str, name: DocumentName) -> list[Mem
 
 
 def _memories(view: LedgerView, sql: str, values: Sequence[Any]) -> list[Memory]:
-    return [memory_of(row, view.where) for row in view.fetch(sql, values)]
+    with store_faults(view.where):
+        return [memory_of(row, view.where) for row in fetch(view.connection, sql, values)]

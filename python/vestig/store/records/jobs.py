@@ -440,8 +440,7 @@ def summaries(
     view: LedgerView, namespace: str, scope: str | None, source: str
 ) -> list[StoredSummary]:
     """The active summaries of a document (by a source of it), oldest first."""
-    with store_faults(view.where):
-        rows = fetch(view.connection, _SUMMARIES, (namespace, scope, id_bytes(source)))
+    rows = view.fetch(_SUMMARIES, (namespace, scope, id_bytes(source)))
     return [StoredSummary(id_text("mem", id), bool(own) and not stale) for id, own, stale in rows]
 
 

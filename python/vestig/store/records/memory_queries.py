@@ -332,8 +332,8 @@ def equal_texts(
     those that have any."""
     keys = known_ids(ids, "mem")
     found: dict[str, list[EqualText]] = {}
-    for id, other, session_id, sequence, t_valid_us in select_in(
-        view.connection, _EQUAL, tuple(keys), (known_at_us, namespace)
+    for id, other, session_id, sequence, t_valid_us in view.fetch_in(
+        _EQUAL, keys, known_at_us, namespace
     ):
         equal = EqualText(id_text("mem", other), session_id, sequence, t_valid_us)
         found.setdefault(keys[id], []).append(equal)

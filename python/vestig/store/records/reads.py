@@ -275,8 +275,9 @@ class LedgerView:
             "SELECT id, event_type, occurred_us, recorded_us, seq, source, actor,"
             ' artifact_ref, payload FROM events WHERE memory = ? ORDER BY seq, "row" LIMIT ?'
         )
-        events = self.fetch(sql, (row, -1 if limit is None else limit))
-        return [event_of(event, memory_id) for event in events]
+        with store_faults(self._where):
+            events = fetch(self._conn, sql, (row, -1 if limit is None else limit))
+            return [event_of(event, memory_id) for event in events]
 
     def sources(self, namespace: str, memory_id: str) -> list[Source]:
         """Sources with an unexpired PRODUCED edge to the memory, oldest first."""
@@ -290,7 +291,9 @@ class LedgerView:
             " WHERE e.to_row = ? AND e.edge_type = ? AND e.expired_seq = 0"
             ' ORDER BY s."row"'
         )
-        return [source_of(source) for source in self.fetch(sql, (row, EDGE_CODES["PRODUCED"]))]
+        with store_faults(self._where):
+            sources = fetch(self._conn, sql, (row, EDGE_CODES["PRODUCED"]))
+            return [source_of(source) for source in sources]
 
     def edges(self, namespace: str, node_id: str, edge_type: str | None = None) -> list[Edge]:
         """Unexpired edges that start or end at the node, by weight descending, then id."""
