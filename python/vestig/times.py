@@ -5,6 +5,7 @@ A time inside Vestig is an integer, microseconds since 1970-01-01T00:00:00Z.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import Enum
 from typing import Any, Final
@@ -104,6 +105,11 @@ def age_words(age_us: int | None) -> str:
     if days < 7:
         return f"{days}d"
     return f"{days // 7}w" if days < 30 else f"{days // 30}mo"
+
+
+def plain_object(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Plain JSON types of named values, as `to_plain` gives them."""
+    return {name: to_plain(value) for name, value in fields.items()}
 
 
 def to_plain(value: Any) -> Any:

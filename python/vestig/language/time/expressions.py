@@ -16,6 +16,8 @@ import msgspec
 from vestig._core import Substrings
 from vestig.language.text_forms import word_list
 from vestig.lazy_pattern import lazy_pattern
+from vestig.times import from_us
+from vestig.types import TemporalWindow
 
 # --- patterns ---------------------------------------------------------------------------------
 
@@ -280,6 +282,17 @@ class TemporalExpression(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     clock: str | None
     either: bool = False
 
+    def as_window(self) -> TemporalWindow:
+        """Its window, as memories and answers show it."""
+        start, end = self.window_start_us, self.window_end_us
+        return TemporalWindow(
+            text=self.text,
+            start=None if start is None else from_us(start),
+            end=None if end is None else from_us(end),
+            grain=self.grain,
+            either=self.either,
+        )
+
 
 class FoundTimes(msgspec.Struct, frozen=True, kw_only=True):
     """The expressions of a text in order, clock times, habits and others without a window too;
@@ -401,11 +414,6 @@ def find_windows(text: str, t_ref_us: int, *, zone: str = "UTC") -> list[Tempora
         [True, True]
     """
     return find_times(text, t_ref_us, zone=zone).windows
-
-
-def find_expressions(text: str, t_ref_us: int, *, zone: str = "UTC") -> list[TemporalExpression]:
-    """Like `find_windows`, with clock times, habits and others that have no window."""
-    return find_times(text, t_ref_us, zone=zone).expressions
 
 
 _FIGURES: Final = lazy_pattern(
