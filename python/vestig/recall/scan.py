@@ -34,9 +34,9 @@ from vestig.ports import (
     ScanRequest,
     ScanRow,
 )
-from vestig.recall.asked import with_raised
 from vestig.recall.confidence import ROWS_READ
 from vestig.recall.named_time import holds_in, named_time
+from vestig.recall.stored_questions import with_raised
 from vestig.session.session import Session
 from vestig.store.projection import candidate_file as files
 from vestig.store.records.reads import LedgerView
