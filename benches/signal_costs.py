@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 import vestig
+from benchmarks.rows import weighing
 from chats import fill, queries
 from vestig.config import Settings
-from vestig.config.weights import weighing
 from vestig.testing import FrozenClock
 
 QUESTIONS = 60

@@ -41,10 +41,22 @@ def _rows(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     )
 
 
+def stage_of(key: str) -> str | None:
+    """The stage whose parameter a name spells; None: it is none of its parameters.
+
+    Example:
+        >>> stage_of("walk.start.limit"), stage_of("recall.profile")
+        ('walk', None)
+    """
+    from vestig.config.schema import stages
+
+    return next((name for name in stages() if key.startswith(f"{name}.")), None)
+
+
 def key_rows() -> str:
     """One table row for each configuration key, from the schema; of a stage, the stage itself."""
     from vestig.config.occasions import OCCASIONS
-    from vestig.config.schema import key_specs, stage_of, stages
+    from vestig.config.schema import key_specs, stages
 
     rows: dict[str, tuple[str, ...]] = {}
     for key, spec in key_specs().items():
@@ -65,7 +77,7 @@ def _json(value: Any) -> str:
 def parameter_tables() -> str:
     """For each stage a table of its parameters."""
     from vestig.config.occasions import OCCASIONS
-    from vestig.config.schema import key_specs, stage_of, stages
+    from vestig.config.schema import key_specs, stages
 
     found = []
     for stage, says in stages().items():

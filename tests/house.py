@@ -74,6 +74,7 @@ EXCLUSIVE: dict[str, tuple[str, ...]] = {
         "language/",
         "firewall.py",
         "errors.py",
+        "ports.py",
         "embedders/builtin.py",
         "embedders/checked.py",
         "embedders/packed_file.py",

@@ -11,8 +11,9 @@ import msgspec
 from benchmarks.rankings import PEERS
 from benchmarks.report import Comparison, Row
 from vestig.config import Config
-from vestig.config.signals import KINDS, SWITCHES
-from vestig.config.weights import weighing
+from vestig.config.schema import Settings
+from vestig.config.signals import KINDS, SITTING_TERMS, SWITCHES, switch_of
+from vestig.config.weights import SIGNALS, all_weights
 from vestig.errors import ValidationError
 from vestig.evaluation.intervals import differences
 
@@ -81,6 +82,27 @@ def _variant(
         overrides=overrides,
         config=config.with_overrides(overrides, profile=profile),
     )
+
+
+def weighing(settings: Settings) -> tuple[str, ...]:
+    """Signals that weigh something, whether they are switched on or not; `sittings` where one does
+    that looks at neighbours.
+
+    Example:
+        >>> from vestig.config.schema import Settings
+        >>> "words" in weighing(Settings()), "rerank" in weighing(Settings())
+        (True, False)
+    """
+    terms = {
+        term
+        for kind in KINDS
+        for term, weight in all_weights(settings, kind).items()
+        if weight != 0 and term != "bias"
+    }
+    found = {switch_of(term) or term for term in terms}
+    if not SITTING_TERMS.isdisjoint(terms):
+        found.add("sittings")
+    return tuple(name for name in dict.fromkeys((*SIGNALS, *SWITCHES)) if name in found)
 
 
 def ablations_of(config: Config) -> dict[str, dict[str, Any]]:

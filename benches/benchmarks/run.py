@@ -23,10 +23,11 @@ from benchmarks.rankings import CUTS, DEPTH, Tally
 from benchmarks.reader import SHIPPED, Benchmark, Query, passages
 from benchmarks.report import CutFigures, Latency
 from benchmarks.rows import Variant
+from vestig._core import PieceAxes
 from vestig.api.store import Vestig
 from vestig.config import Config
 from vestig.config.schema import Settings
-from vestig.embedders.checked import checked_embedder, codes_identity
+from vestig.embedders.checked import checked_embedder
 from vestig.errors import ValidationError
 from vestig.ports import (
     CODE_BYTES,
@@ -215,7 +216,7 @@ class CachedTokenEmbedder(CachedEmbedder):
     def __init__(self, inner: CodeEmbedder, folder: Path | None = None, variant: str = "") -> None:
         super().__init__(inner, folder, variant)
         self._tokens, self._codes = inner.embed_tokens, inner.embed_codes
-        suffix = f".codes-{codes_identity().hex()[:16]}"
+        suffix = f".codes-{b''.join(PieceAxes.SHA256).hex()[:16]}"
         codes = None if self._file is None else self._file.with_suffix(suffix)
         states = None if self._file is None else self._file.with_suffix(".placed-states")
         self._held = _PieceFile(codes, CODE_BYTES)

@@ -18,7 +18,7 @@ from vestig.printed import how_many, state_words
 from vestig.reprs import SNIPPET
 from vestig.results import SequenceResult, listing
 from vestig.telemetry import Span
-from vestig.times import to_plain
+from vestig.times import plain_object
 from vestig.types import MODEL_ROLES, Anchor, Degradation, Memory, TemporalWindow, _Value
 
 __all__ = [
@@ -351,9 +351,7 @@ class RecallHit(NamesMissing):
         Args:
             explain: with every field of the memory, the reason and all numbers behind its rank.
         """
-        plain = to_plain(self.plain_fields(explain=explain))
-        assert isinstance(plain, dict)
-        return plain
+        return plain_object(self.plain_fields(explain=explain))
 
 
 def memory_in_brief(memory: Memory) -> dict[str, Any]:
@@ -673,9 +671,7 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
             explain: with the reason of each hit, how the query was understood, the formula and what
                 links lead to: all that is needed to compute each score again.
         """
-        plain = to_plain(self.plain_fields(explain=explain))
-        assert isinstance(plain, dict)
-        return plain
+        return plain_object(self.plain_fields(explain=explain))
 
 
 def count_of_more(result: RecallResult) -> str:

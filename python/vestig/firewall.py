@@ -15,6 +15,7 @@ import msgspec
 
 from vestig._core import SECRET_RULES, SECRETS_VERSION, mask_secrets
 from vestig.errors import ValidationError
+from vestig.language.text_forms import word_list
 from vestig.lazy_pattern import lazy_pattern
 from vestig.types import MaskedSecret
 
@@ -44,18 +45,7 @@ _LABELS: Final = frozenset(
 _DOUBTFUL: Final = frozenset(("random", "password", "key", "token", "secret", "credential", "pin"))
 # Values that are no text, or the id of something that is stored.
 _UNREAD: Final = frozenset(
-    (
-        "id",
-        "ids",
-        "old",
-        "new",
-        "supersedes",
-        "query_vector",
-        "config",
-        "profile",
-        "on_commit",
-        "anchor",
-    )
+    word_list("id ids old new supersedes query_vector config profile on_commit anchor")
 )
 # What stands in the place of a secret begins so.
 MARKER: Final = "[secret:"

@@ -9,19 +9,12 @@ if TYPE_CHECKING:
     from re import Pattern
 
 _METHODS: Final = (
-    "findall",
-    "finditer",
-    "fullmatch",
-    "match",
-    "search",
-    "split",
-    "sub",
-    "subn",
-)
+    "findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn",
+)  # fmt: skip
 
 
 class _LazyPattern:
-    """The methods of a compiled pattern. They methods are empty slots until one is used; from then
+    """The methods of a compiled pattern. They are empty slots until one is used; from then
     on they are those of the compiled pattern, so that a later use costs nothing more."""
 
     __slots__ = ("_flags", "_source", *_METHODS)

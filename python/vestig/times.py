@@ -5,6 +5,7 @@ A time inside Vestig is an integer, microseconds since 1970-01-01T00:00:00Z.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import Enum
 from typing import Any, Final
@@ -14,9 +15,6 @@ import msgspec
 DAY_US: Final = 86_400_000_000
 # The last moment of a day, from its first.
 LAST_OF_DAY_US: Final = DAY_US - 1
-# The first and the last moment that a datetime can be.
-FIRST_US: Final = -62_135_596_800_000_000
-LAST_US: Final = 253_402_300_799_999_999
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
@@ -107,6 +105,11 @@ def age_words(age_us: int | None) -> str:
     if days < 7:
         return f"{days}d"
     return f"{days // 7}w" if days < 30 else f"{days // 30}mo"
+
+
+def plain_object(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Plain JSON types of named values, as `to_plain` gives them."""
+    return {name: to_plain(value) for name, value in fields.items()}
 
 
 def to_plain(value: Any) -> Any:

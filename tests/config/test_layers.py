@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
+from benchmarks.rows import weighing
 from tables import each
 from vestig.config import Config, InvalidConfigError, load
 from vestig.config.explain import explain, explanations, show
 from vestig.config.schema import key_specs
 from vestig.config.signals import LATE_TERMS
-from vestig.config.weights import learned, weighing, weights_of
+from vestig.config.weights import learned, weights_of
 from vestig.errors import ConfigError, ConfigNotFoundError
 
 KEYS = tuple(key_specs())

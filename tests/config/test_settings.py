@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from docs_blocks import stage_of
 from tables import each
 from test_import import loaded_by
 from vestig.config import Settings, load
@@ -19,7 +20,6 @@ from vestig.config.schema import (
     key_specs,
     settings_from,
     spec_of,
-    stage_of,
     stages,
 )
 

@@ -55,11 +55,11 @@ def test_entities_keep_their_order_and_unknown_ones_are_left_out(ledger: Ledger)
         wanted = [second, new_id("ent"), "nonsense", first, second]
         assert [e.id for e in view.entities("default", wanted)] == [second, first, second]
         assert view.entities("default", []) == []
-        assert view.entity_ids_with_prefix("default", first[:10]) == [first]
-        assert view.entity_ids_with_prefix("default", "ent_") == sorted([first, second])
-        assert view.entity_ids_with_prefix("default", "ent_", 1) == [min(first, second)]
-        assert view.entity_ids_with_prefix("other", first) == []
-        assert view.entity_ids_with_prefix("default", "mem_") == []
+        assert view.ids_with_prefix("default", first[:10], kind="ent") == [first]
+        assert view.ids_with_prefix("default", "ent_", kind="ent") == sorted([first, second])
+        assert view.ids_with_prefix("default", "ent_", 1, kind="ent") == [min(first, second)]
+        assert view.ids_with_prefix("other", first, kind="ent") == []
+        assert view.ids_with_prefix("default", "mem_", kind="ent") == []
 
 
 def test_one_name_under_two_types_is_two_entities(ledger: Ledger) -> None:

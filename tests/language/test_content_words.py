@@ -9,7 +9,7 @@ import pytest
 
 import vestig
 from core import oracle_texts
-from vestig.language.time.expressions import find_expressions
+from vestig.language.time.expressions import find_times
 from vestig.language.words import (
     STOPWORDS,
     asking_words,
@@ -21,7 +21,7 @@ from vestig.language.words import (
 
 
 def analysed(text: str, *, dated: bool = False) -> list[str]:
-    times = [(one.start, one.end) for one in find_expressions(text, 0)]
+    times = [(one.start, one.end) for one in find_times(text, 0).expressions]
     return [one.term for one in content_terms(text, times) if not (dated and one.in_time)]
 
 

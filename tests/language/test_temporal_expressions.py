@@ -11,7 +11,7 @@ from vestig.arguments import parse_time
 from vestig.errors import ValidationError
 from vestig.language.text_forms import word_list
 from vestig.language.time.expressions import (
-    find_expressions,
+    TemporalExpression,
     find_times,
     find_windows,
     lowered,
@@ -20,6 +20,10 @@ from vestig.language.time.expressions import (
 from vestig.times import format_us
 
 NOW = parse_time("2026-03-18T12:00:00Z", "t_ref")  # a Wednesday
+
+
+def find_expressions(text: str, ref_us: int, *, zone: str = "UTC") -> list[TemporalExpression]:
+    return find_times(text, ref_us, zone=zone).expressions
 
 
 def short(us: int | None) -> str | None:

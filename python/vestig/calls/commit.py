@@ -558,15 +558,9 @@ class CommitStructuredRequest(CommitRequest, frozen=True, kw_only=True):
 
 STRUCTURED = ("topic", "context", "decisions", "rationale")
 CLEARABLE = (
-    "metadata",
-    "tags",
-    "scope",
-    "retention_policy",
-    "retention_until",
-    "t_invalid",
-    "temporal_stability",
-    "trigger",
-)
+    "metadata", "tags", "scope", "retention_policy", "retention_until", "t_invalid",
+    "temporal_stability", "trigger",
+)  # fmt: skip
 
 
 class UpdateRequest(Request, frozen=True, kw_only=True):

@@ -146,7 +146,7 @@ def checked(declaration: type[_R], arguments: Mapping[str, Any], path: str = "")
         elif where is not None and where.beside and name in KEYWORDS:
             beside = {name: value} if beside is None else beside | {name: value}
         elif name != "where" or where is None:
-            check_name(declaration, str(name), path=path)
+            _check_name(declaration, str(name), path)
     if where is not None:
         found["where"] = where.filter(arguments.get("where"), beside)
     try:
@@ -160,20 +160,14 @@ def checked(declaration: type[_R], arguments: Mapping[str, Any], path: str = "")
         raise ValidationError(field, None, rows[missing].expected) from None
 
 
-def check_name(
-    declaration: type[Request], name: str, among: Collection[str] = (), *, path: str = ""
-) -> None:
-    """Refuses a name that a call does not have.
-
-    Args:
-        among: those that a surface takes; () = all of the call.
-        path: as for `checked`.
+def _check_name(declaration: type[Request], name: str, path: str) -> None:
+    """Refuses a name that a call does not have. `path`: as for `checked`.
 
     Raises:
         ValidationError: names the nearest, and all that there are.
     """
     plan = _plan(declaration)
-    names = among or (*plan.rows, *(KEYWORDS if plan.where and plan.where.beside else ()))
+    names = (*plan.rows, *(KEYWORDS if plan.where and plan.where.beside else ()))
     if name not in names:
         find = nearest_name if plan.where is None else nearest_argument
         kind = "field" if path else "argument"

@@ -262,14 +262,9 @@ class ForgetRequest(Request, frozen=True, kw_only=True):
 
 # The time of storing goes by the name of its field and by its alias.
 ORDERS = (
-    "created_at",
-    "t_created",
-    "last_seen_at",
-    "access_count",
-    "last_accessed_at",
-    "t_valid",
+    "created_at", "t_created", "last_seen_at", "access_count", "last_accessed_at", "t_valid",
     "session",
-)
+)  # fmt: skip
 
 
 class ListRequest(Request, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ import msgspec
 
 from vestig.language.quantities import ORDINALS, QUANTITY_WORDS, cardinal, with_quantities
 from vestig.language.text_forms import KEPT, normal_form, word_list
+from vestig.language.time.expressions import MONTHS
 from vestig.language.words import APOSTROPHES, JOINED_NEGATIONS, expanded
 from vestig.lazy_pattern import lazy_pattern
 from vestig.types import Difference
@@ -125,10 +126,7 @@ _CAPITALISED: Final = lazy_pattern(r"[^\W\d_][^\W\d_A-Z]*(?:[-'][^\W\d_A-Z]+)*")
 _BEHIND_LETTER: Final = frozenset(
     word_list("is was are were and or to vs versus has had will can must of in on at with does did")
 )
-_MONTHS: Final = frozenset(
-    word_list("January February March April May June July August September October November")
-    + word_list("December Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec")
-)
+_MONTHS: Final = frozenset(map(str.capitalize, MONTHS))
 
 
 def _uncapitalised(word: str, following: str) -> str:

@@ -263,18 +263,7 @@ def extract(item: Item, settings: Settings, *, model: bool) -> None:
     given = item.request
     times = _times(item, settings.time.zone)
     found = times.windows
-    item.windows = tuple(
-        [
-            TemporalWindow(
-                text=one.text,
-                start=None if one.window_start_us is None else from_us(one.window_start_us),
-                end=None if one.window_end_us is None else from_us(one.window_end_us),
-                grain=one.grain,
-                either=one.either,
-            )
-            for one in found
-        ]
-    )
+    item.windows = tuple(one.as_window() for one in found)
     own = words.keywords(
         item.text,
         extra_stopwords=settings.keywords.stopwords,

@@ -17,6 +17,7 @@ from vestig.calls.argument import key_name
 from vestig.changes import ChangeSet, MemoryPatch, NewEvent
 from vestig.commit.item import Item, Slot
 from vestig.errors import ConflictError
+from vestig.language.text_forms import word_list
 from vestig.memories.spans import (
     COMMIT_US_MAX,
     Span,
@@ -30,13 +31,12 @@ from vestig.types import Claim, EventType, Memory, Status
 
 # Facts of which a subject has one at a time.
 _ONE_AT_A_TIME: Final = frozenset(
-    (
-        "AGE", "BIRTHDAY", "BORN_IN", "BORN_ON", "EMPLOYED_BY", "HAS_AGE", "HAS_BIRTHDAY",
-        "HAS_JOB", "HAS_JOB_TITLE", "HAS_NAME", "HAS_PHONE_NUMBER", "HAS_ROLE", "HAS_STATUS",
-        "JOB_TITLE", "LIVES_IN", "LOCATED_IN", "MARRIED_TO", "NATIVE_LANGUAGE", "PHONE_NUMBER",
-        "REPORTS_TO", "RESIDES_IN", "WORKS_AS", "WORKS_AT", "WORKS_FOR",
+    word_list(
+        "AGE BIRTHDAY BORN_IN BORN_ON EMPLOYED_BY HAS_AGE HAS_BIRTHDAY HAS_JOB HAS_JOB_TITLE"
+        " HAS_NAME HAS_PHONE_NUMBER HAS_ROLE HAS_STATUS JOB_TITLE LIVES_IN LOCATED_IN MARRIED_TO"
+        " NATIVE_LANGUAGE PHONE_NUMBER REPORTS_TO RESIDES_IN WORKS_AS WORKS_AT WORKS_FOR"
     )
-)  # fmt: skip
+)
 
 
 def key_of_claim(claim: Claim) -> str | None:

@@ -92,25 +92,13 @@ class Rows(msgspec.Struct, kw_only=True):
 
     def change_set(self, namespace: str) -> ChangeSet:
         """All of it as the value that the store writes."""
-        return ChangeSet(
-            namespace=namespace,
-            sources=tuple(self.sources),
-            memories=tuple(self.memories),
-            vectors=tuple(self.vectors),
-            token_codes=tuple(self.token_codes),
-            original_texts=tuple(self.original_texts),
-            patches=tuple(self.patches),
-            events=tuple(self.events),
-            edges=tuple(self.edges),
-            edge_patches=tuple(self.edge_patches),
-            supersessions=tuple(self.supersessions),
-            jobs=tuple(self.jobs),
-            entities=tuple(self.entities),
-            questions=tuple(self.questions),
-            questions_tried=tuple(self.questions_tried),
-            claims=tuple(self.claims),
-            anchors=tuple(self.anchors),
-        )
+        written = {name: tuple(getattr(self, name)) for name in _WRITTEN}
+        return ChangeSet(namespace=namespace, **written)
+
+
+_WRITTEN: Final = tuple(
+    name for name in Rows.__struct_fields__ if name in ChangeSet.__struct_fields__
+)
 
 
 def token_codes(memory_id: str, model: str, pieces: Pieces) -> NewTokenCodes:

@@ -98,7 +98,7 @@ class _Found(NamedTuple):
     texts: Mapping[str, Any]
 
 
-class _Beside(NamedTuple):
+class _SecretHolder(NamedTuple):
     table: str
     id: str
     secrets: tuple[Secret, ...]
@@ -117,13 +117,15 @@ def secrets(session: Session, asked: SecretsRequest) -> SecretsReport:
         known = _known(session, space, rows, ids)
         items = [_FoundItem(row, own, known) for row in rows if (own := _of_item(row, known))]
         found = _found(session, space, ids, known)
-        beside = _beside(session, space, known, [one.memory.id for one in found])
+        beside = _secret_holders(session, space, known, [one.memory.id for one in found])
         done, errors, items_fixed = list[str](), list[ItemError](), 0
         if asked.fix and not asked.dry_run:
             telling = _telling(session, space, items, found, known)
             items_fixed = _mask_items(session, space, items, errors, telling)
             done = _mask_memories(session, space, found, errors, len(items), telling)
-            for index, one in enumerate(_beside(session, space, known), len(items) + len(found)):
+            for index, one in enumerate(
+                _secret_holders(session, space, known), len(items) + len(found)
+            ):
                 message = f"{one.id}: no marker can stand in it; {_advice(one.table, one.id)}"
                 errors.append(ItemError(index=index, code=ConflictError.code, message=message))
         with session.ledger.read() as view:
@@ -177,7 +179,7 @@ def _telling(
     names = [(one.memory.scope, one.memory.session_id) for one in found if one.memory.id in stay]
     scopes = [one.item.scope for one in items if _held_by_item(one)]
     going = [one.memory.id for one in found if one.memory.id not in stay]
-    beside = [one.texts for one in _beside(session, space, known, going)]
+    beside = [one.texts for one in _secret_holders(session, space, known, going)]
     kept = msgspec.json.encode([list(stay.values()), stuck, names, scopes, beside])
     tellers: list[tuple[str | ItemRow, dict[str, str]]] = [
         *((one.memory.id, values_of_secrets(one.texts)) for one in found),
@@ -221,9 +223,9 @@ def _label_secrets(texts: Mapping[str, str | None], known: Mapping[str, str]) ->
 # --- entities, sources and edges --------------------------------------------------------------
 
 
-def _beside(
+def _secret_holders(
     session: Session, space: str, known: Mapping[str, str], found_in: Sequence[str] = ()
-) -> list[_Beside]:
+) -> list[_SecretHolder]:
     """Entities, sources and edges whose texts hold secrets, without entities that these memories
     mention, which go with them. A view sees none of them."""
     if session.scope is not None:
@@ -234,7 +236,7 @@ def _beside(
         for table, id, texts in graph_rows.texts_by_callers(view.connection, space):
             own = without_secrets({"texts": texts}, "mask", known).secrets
             if own and id not in mentioned:
-                found.append(_Beside(table, id, own, texts))
+                found.append(_SecretHolder(table, id, own, texts))
     return found
 
 

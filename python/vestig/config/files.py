@@ -511,29 +511,13 @@ def environment_settings(
 # Keys and sections that a file may set wherever it was found, and what of them it may not. What
 # stands in neither is refused: a new key is, until somebody decides that it loses no text.
 _ANYWHERE: Final = (
-    "time.zone",
-    "usage",
-    "links",
-    "questions",
-    "walk",
-    "ranking",
-    "reference",
-    "signals",
-    "judge",
-    "recall",
-    "search",
-    "decay",
-    "retrieve",
-)
+    "time.zone", "usage", "links", "questions", "walk", "ranking", "reference", "signals",
+    "judge", "recall", "search", "decay", "retrieve",
+)  # fmt: skip
 _OF_NAMED_FILES: Final = (
-    "questions.model",
-    "ranking.weights",
-    "recall.synthesize",
-    "recall.query_entities",
-    "retrieve.llm",
-    "retrieve.llm_max_calls",
-    "retrieve.message_blacklist",
-)
+    "questions.model", "ranking.weights", "recall.synthesize", "recall.query_entities",
+    "retrieve.llm", "retrieve.llm_max_calls", "retrieve.message_blacklist",
+)  # fmt: skip
 
 
 def found_file_may_set(key: str) -> bool:

@@ -26,15 +26,8 @@ from vestig.types import EventType
 
 # Keys that a profile, or one call of recall, may set.
 PROFILE_PREFIXES: Final = (
-    "usage.",
-    "questions.",
-    "walk.",
-    "ranking.",
-    "reference.",
-    "signals.",
-    "judge.",
-    "recall.",
-)
+    "usage.", "questions.", "walk.", "ranking.", "reference.", "signals.", "judge.", "recall.",
+)  # fmt: skip
 
 _QUESTIONS: Final = {
     "questions.enabled": True,

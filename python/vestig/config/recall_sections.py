@@ -29,17 +29,9 @@ from vestig.config.kinds import (
 from vestig.types import EventType
 
 BUILT_IN_ENTITY_TYPES: Final = (
-    "PERSON",
-    "ORG",
-    "SYSTEM",
-    "PROJECT",
-    "PLACE",
-    "SKILL",
-    "TOOL",
-    "FILE",
-    "CONCEPT",
+    "PERSON", "ORG", "SYSTEM", "PROJECT", "PLACE", "SKILL", "TOOL", "FILE", "CONCEPT",
     "CAPABILITY",
-)
+)  # fmt: skip
 
 
 # type of event → what it counts for

@@ -585,16 +585,6 @@ def _stages(section: msgspec.Struct, prefix: str) -> Iterator[tuple[str, str]]:
             yield from _stages(inner, f"{prefix}{name}.")
 
 
-def stage_of(key: str) -> str | None:
-    """The stage whose parameter a name spells; None: it is none of its parameters.
-
-    Example:
-        >>> stage_of("walk.start.limit"), stage_of("recall.profile")
-        ('walk', None)
-    """
-    return next((name for name in stages() if key.startswith(f"{name}.")), None)
-
-
 @cache
 def entry_specs() -> Mapping[str, KeySpec]:
     """Every entry of the keys that are mappings."""

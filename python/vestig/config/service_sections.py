@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, get_args
 
 import msgspec
 
@@ -256,19 +256,7 @@ ToolName = Literal[
     "check",
     "stats",
 ]
-_ALL_TOOLS: Final[tuple[ToolName, ...]] = (
-    "remember",
-    "recall",
-    "search",
-    "retrieve",
-    "show",
-    "supersede",
-    "confirm",
-    "forget",
-    "fetch",
-    "check",
-    "stats",
-)
+_ALL_TOOLS: Final[tuple[ToolName, ...]] = get_args(ToolName)
 
 
 class McpSettings(Section, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 import msgspec
 
 from vestig import _core
-from vestig.config.signals import KINDS, SITTING_TERMS, SWITCHES, switch_of
+from vestig.config.signals import KINDS, SWITCHES, switch_of
 from vestig.decoders import decoded
 from vestig.errors import ConfigError
 from vestig.hints import nearest_or_all
@@ -145,24 +145,3 @@ def weights_of(settings: Settings, kind: str) -> dict[str, float]:
 def counting_terms(settings: Settings) -> frozenset[str]:
     """Terms that are switched on and weigh something for any kind."""
     return frozenset[str]().union(*(weights_of(settings, kind) for kind in KINDS))
-
-
-def weighing(settings: Settings) -> tuple[str, ...]:
-    """Signals that weigh something, whether they are switched on or not; `sittings` where one does
-    that looks at neighbours.
-
-    Example:
-        >>> from vestig.config.schema import Settings
-        >>> "words" in weighing(Settings()), "rerank" in weighing(Settings())
-        (True, False)
-    """
-    terms = {
-        term
-        for kind in KINDS
-        for term, weight in all_weights(settings, kind).items()
-        if weight != 0 and term != "bias"
-    }
-    found = {switch_of(term) or term for term in terms}
-    if not SITTING_TERMS.isdisjoint(terms):
-        found.add("sittings")
-    return tuple(name for name in dict.fromkeys((*SIGNALS, *SWITCHES)) if name in found)

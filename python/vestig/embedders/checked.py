@@ -381,14 +381,6 @@ def piece_axes() -> _core.PieceAxes:
         raise ProviderError(f"late interaction: {error}; install vestig again") from error
 
 
-def codes_identity() -> bytes:
-    """SHA-256 of the mean and of the axes, one behind the other: codes of another identity cannot
-    be compared."""
-    from vestig._core import PieceAxes
-
-    return b"".join(PieceAxes.SHA256)
-
-
 def piece_codes(states: TokenStates) -> Pieces:
     """One-bit codes of the word pieces of a memory.
 

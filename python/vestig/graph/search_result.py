@@ -16,7 +16,7 @@ from vestig.language.text_forms import one_line
 from vestig.reprs import SNIPPET
 from vestig.results import SequenceResult, listing
 from vestig.telemetry import Span
-from vestig.times import DAY_US, to_plain, to_us
+from vestig.times import DAY_US, plain_object, to_us
 from vestig.types import Degradation, Entity, Memory, RetentionPolicy, _Value
 
 MEMORY: Final = "memory"
@@ -86,9 +86,7 @@ class SearchHit(_Value, frozen=True, kw_only=True):
         Args:
             explain: with the whole node, and what its score is made of.
         """
-        plain = to_plain(self.plain_fields(explain=explain))
-        assert isinstance(plain, dict)
-        return plain
+        return plain_object(self.plain_fields(explain=explain))
 
 
 def _in_brief(node: Memory | Entity) -> dict[str, Any]:
@@ -131,9 +129,7 @@ class SearchResult(SequenceResult[SearchHit], frozen=True, kw_only=True):
         Args:
             explain: with whole nodes, and what their scores are made of.
         """
-        plain = to_plain(self.plain_fields(explain=explain))
-        assert isinstance(plain, dict)
-        return plain
+        return plain_object(self.plain_fields(explain=explain))
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):

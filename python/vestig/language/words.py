@@ -24,7 +24,7 @@ from vestig._core import (
 )
 from vestig.decoders import decoded
 from vestig.language.text_forms import word_list
-from vestig.language.time.expressions import MONTHS, WEEKDAYS
+from vestig.language.time.expressions import MONTH_NAMES, MONTHS, WEEKDAYS
 from vestig.lazy_pattern import lazy_pattern
 
 __all__ = [
@@ -169,8 +169,7 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 _TIME: Final = (
     r"(?:times?|night|weeks?|weekend|months?|years?|quarter|season|spring|summer|autumn|fall|winter"
-    r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may"
-    r"|june|july|august|september|october|november|december|christmas|easter|century|decade"
+    rf"|{'|'.join((*WEEKDAYS, *MONTH_NAMES))}|christmas|easter|century|decade"
     r"|few|couple|two|three|four|five|six|ten|\d+)"
 )
 # Words of the past that mean none here: an age, the last of several, an end, a name; a change that

@@ -1,4 +1,8 @@
-"""Recalling: from the arguments of a call to its results with their reasons."""
+"""Recalling: from the arguments of a call to its results with their reasons.
+
+RecallRequest (the call) → Request (checked) → Query (analysed) → BoundQuery (entities and seed of
+one seq).
+"""
 
 import sys
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -40,7 +40,7 @@ from vestig.store.projection.scan_objects import (
 )
 
 if TYPE_CHECKING:
-    from vestig.store.projection.scan_objects import Row
+    pass
 
 __all__ = [
     "BIAS",
@@ -162,9 +162,7 @@ def fit(scan: Scan) -> Fit:
 
 def features(rows: Sequence[ScanRow], input: ConfidenceInput) -> dict[str, float]:
     """The features of the rows of a scan by name."""
-    # rows of a changed scan come from the core too
-    own = cast("Sequence[Row]", rows)
-    return dict(zip(FEATURES, confidence_features(own, input), strict=True))
+    return dict(zip(FEATURES, confidence_features(rows, input), strict=True))
 
 
 def probability(found: Mapping[str, float], weights: Mapping[str, float]) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, tzinfo
 from functools import cache, partial
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from vestig.answers import Judged
 from vestig.config.recall_sections import JudgeSettings
@@ -23,6 +23,7 @@ from vestig.language.languages import (
 )
 from vestig.language.names import name_pattern
 from vestig.language.text_forms import plain_figures
+from vestig.language.time.expressions import DAY_NAMES, MONTH_NAMES
 from vestig.language.words import (
     ContentTerm,
     asks_for_all,
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from vestig.rerankers.judge import Judge, MemoryText
     from vestig.rerankers.version_reader import VersionReader
     from vestig.session.session import Session
-    from vestig.store.projection.scan_objects import Row
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -58,11 +58,6 @@ _V = TypeVar("_V")
 _NO_ANSWER: Final = -10.0
 # Words of the turn before that are read.
 _BEFORE_WORDS: Final = 20
-_DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_MONTHS: Final = (
-    "january", "february", "march", "april", "may", "june",
-    "july", "august", "september", "october", "november", "december",
-)  # fmt: skip
 # Memories that are read before the time that is left is looked at again.
 _AT_ONCE: Final = 4
 # Pairs of memories that are read before it is looked at again.
@@ -400,8 +395,7 @@ def judged(
         UnreadError: it has to read some of them first.
     """
     known = bound.query.judgements
-    # those of a changed scan come from the core too
-    best = cast("Sequence[Row]", rows[: settings.pool])
+    best = rows[: settings.pool]
     if known is None or not (best and question.strip()):
         return None
     unread = [row for row in best if row.id not in known.known and row.id not in known.silent]
@@ -479,9 +473,7 @@ def compared(
     known = bound.query.judgements
     if known is None:
         return [None] * len(pairs)
-    # those of a changed scan come from the core too
-    asked = cast("Sequence[tuple[Row, Row]]", pairs)
-    unread = [pair for pair in asked if (pair[0].id, pair[1].id) not in known.compared]
+    unread = [pair for pair in pairs if (pair[0].id, pair[1].id) not in known.compared]
     if unread and known.degraded is None:
         rows = {row.id: row for pair in unread for row in pair}
         texts, _ = _texts(bound, [*rows.values()])
@@ -494,7 +486,7 @@ def compared(
         if ids:
             read = [(texts[older], texts[newer]) for older, newer in ids]
             raise UnreadError([ToCompare(question, ids, read, known, settings.budget_ms)])
-    return [known.compared.get((older.id, newer.id)) for older, newer in asked]
+    return [known.compared.get((older.id, newer.id)) for older, newer in pairs]
 
 
 def _texts(
@@ -565,4 +557,5 @@ def _day(moment: datetime, zone: tzinfo) -> str:
     dates."""
     with suppress(OverflowError):
         moment = moment.astimezone(zone)
-    return f"{_DAYS[moment.weekday()]} {moment.day} {_MONTHS[moment.month - 1]} {moment.year} ·"
+    month = MONTH_NAMES[moment.month - 1]
+    return f"{DAY_NAMES[moment.weekday()]} {moment.day} {month} {moment.year} ·"

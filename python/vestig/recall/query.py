@@ -36,7 +36,6 @@ from vestig.ports import (
     TokenStates,
 )
 from vestig.recall import pages, query_entities
-from vestig.recall.asked import Asked, rows_that_ask, rows_with_answers
 from vestig.recall.confidence import (
     ConfidenceInput,
     confidence,
@@ -70,6 +69,7 @@ from vestig.recall.silence import (
     how_sure,
     share_min,
 )
+from vestig.recall.stored_questions import QuestionMatches, rows_that_ask, rows_with_answers
 from vestig.recall.versions import (
     announced_last,
     asks_about_now,
@@ -191,16 +191,6 @@ def analyse(
     times = expressions.find_times(
         request.query, request.moments.query_time_us, zone=settings.time.zone
     )
-    windows = [
-        TemporalWindow(
-            text=one.text,
-            start=None if one.window_start_us is None else from_us(one.window_start_us),
-            end=None if one.window_end_us is None else from_us(one.window_end_us),
-            grain=one.grain,
-            either=one.either,
-        )
-        for one in times.windows
-    ]
     keywords = words.keywords(
         request.query,
         extra_stopwords=settings.keywords.stopwords,
@@ -212,7 +202,7 @@ def analyse(
         vector=vector,
         states=states,
         keywords=tuple(keywords),
-        windows=tuple(windows),
+        windows=tuple(one.as_window() for one in times.windows),
         times=tuple([(one.start, one.end) for one in times.expressions]),
         warnings=(*times.warnings, *expressions.of_no_known_days(request.query, times)),
         names=names,
@@ -435,8 +425,8 @@ class BoundQuery:
         chosen, by = request or self.request, ranking or self.query.ranking
         judge = self.query.config.settings.judge if may_read(self, by) else None
         count = max(self.rows_for(limit, by), 0 if judge is None else judge.pool)
-        asked = self.stored_questions(chosen, by)
-        others = b"".join(asked.ids)
+        questions = self.stored_questions(chosen, by)
+        others = b"".join(questions.ids)
 
         def rescan(wide: Request, watch: bytes, without: bytes = others) -> Scan:
             return self.scan(
@@ -452,7 +442,7 @@ class BoundQuery:
         rows, evidence, held, replaced = with_successors(self, chosen, by, scan, rescan)
         if self.query.judgements is not None:
             self.query.judgements.replaced = replaced
-        rows, answered = rows_with_answers(asked, rows, scan_without)
+        rows, answered = rows_with_answers(questions, rows, scan_without)
         if answered is not None:
             rows = self._each_text_once(chosen, rows)
         reads = judge is not None and is_ordered_by_judge(self)
@@ -468,8 +458,8 @@ class BoundQuery:
         if by.newer_first:
             rows, inside = in_order_of_time(self, chosen, rows, held)
             holding |= inside
-        if asked.ids and len(rows) < count:
-            rows = [*rows, *rows_that_ask(asked, rows, count - len(rows), scan_without)]
+        if questions.ids and len(rows) < count:
+            rows = [*rows, *rows_that_ask(questions, rows, count - len(rows), scan_without)]
         best = read.best if read is not None and asks_the_judge(self, scan) else None
         return Ordered(scan, rows, answered or evidence, best, held, holding)
 
@@ -526,17 +516,17 @@ class BoundQuery:
         keys = text_keys(self.session, self.view, request.namespace, ids, known_at_us)
         return [rows[place] for place in distinct(ids, keys)] if keys else [*rows]
 
-    def stored_questions(self, request: Request, by: Ranking) -> Asked:
+    def stored_questions(self, request: Request, by: Ranking) -> QuestionMatches:
         """Return the stored questions that are like the query, where the ranking compares words."""
         if not by.counts_words:
-            return Asked((), {})
+            return QuestionMatches((), {})
         found = self.session.keeper.core.asked(
             self.view.seq,
             self.core_query(by, request),
             CoreFilter(**self.filter(request)),
             by.fields.sittings,
         )
-        return Asked.of(found)
+        return QuestionMatches.of(found)
 
     def _filter_without(self, request: Request, without: bytes) -> dict[str, Any]:
         """Keyword arguments of the core's filter, without these memories."""

@@ -238,44 +238,32 @@ def _for_reranking(fields: RankingFields) -> CoreRanking:
 def _walk(settings: Settings) -> WalkFields:
     walk, related = settings.walk, settings.links.related
     return WalkFields(
+        **_named_alike(walk, WalkFields),
         deterministic=walk.mode == "deterministic",
-        order=walk.order,
         threshold=walk.deterministic_threshold,
-        max_nodes=walk.max_nodes,
-        exploration_factor=walk.exploration_factor,
-        signal_decay=walk.signal_decay,
-        normalize_weights=walk.normalize_weights,
         theta=related.similarity_threshold,
         mentions="MENTIONS" in walk.edge_types,
         related="RELATED" in walk.edge_types,
-        min_signal=walk.min_signal,
-        max_hops=walk.max_hops,
-        max_entity_degree=walk.max_entity_degree,
-        use_tracerank=walk.use_tracerank,
         max_edges=related.max_edges_per_memory,
     )
 
 
 def _trace(usage: UsageSettings) -> TraceFields:
+    alike = _named_alike(usage, TraceFields)
+    weights = [usage.event_weights.get(kind, 0.0) for kind in EventType]
     return TraceFields(
-        enabled=usage.enabled,
-        event_weights=[usage.event_weights.get(kind, 0.0) for kind in EventType],
-        tau_days=usage.tau_days,
-        cooldown_hours=usage.cooldown_hours,
-        burst_discount=usage.burst_discount,
-        k=usage.k,
-        temporal_decay_enabled=usage.temporal_decay_enabled,
-        dynamic_tau_days=usage.dynamic_tau_days,
-        ephemeral_tau_days=usage.ephemeral_tau_days,
-        static_boost=usage.static_boost,
-        clip_min=usage.clip_min,
-        clip_max=usage.clip_max,
+        **alike | {"event_weights": weights},
         spacing_enabled=usage.spacing.enabled,
         spacing_bonus=usage.spacing.bonus,
         spacing_days=usage.spacing.spacing_days,
         connectivity_enabled=usage.graph_connectivity_enabled,
-        graph_k=usage.graph_k,
     )
+
+
+def _named_alike(section: msgspec.Struct, fields: type[msgspec.Struct]) -> dict[str, Any]:
+    """The settings that the core reads by the names that they have in a section."""
+    names = set(fields.__struct_fields__) & set(section.__struct_fields__)
+    return {name: getattr(section, name) for name in names}
 
 
 class TextsToScore(NamedTuple):

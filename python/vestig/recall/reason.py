@@ -22,7 +22,7 @@ from vestig.config.recall_sections import ReasonSettings
 from vestig.config.weights import METADATA, TABLE
 from vestig.ids import id_text
 from vestig.language.languages import differ, language_of
-from vestig.language.text_forms import one_line
+from vestig.language.text_forms import one_line, word_list
 from vestig.language.words import frame_words
 from vestig.ports import ScanRow
 from vestig.types import Memory, Stability, TemporalWindow, flags_of, is_undated
@@ -55,21 +55,9 @@ _REASONS_MAX: Final = 3
 _POSSIBLE_MIN: Final = 0.2
 _WORDS: Final = ((0.5, "likely"), (_POSSIBLE_MIN, "possibly"), (0.0, "hardly"))
 # Fields of a reason that `recall.reasons.include_scores` and `include_path` leave out.
-_SCORES: Final = (
-    "semantic_score",
-    "hypothetical",
-    "signals",
-    "leads",
-    "alpha_used",
-    "metadata_score",
-    "start_score",
-    "base",
-    "start_base",
-    "tracerank_boost",
-    "own_final_score",
-    "judged",
-    "newer_than",
-    "older_than",
+_SCORES: Final = word_list(
+    "semantic_score hypothetical signals leads alpha_used metadata_score start_score base"
+    " start_base tracerank_boost own_final_score judged newer_than older_than"
 )
 _PATH: Final = ("path", "hops", "steps", "start", "signal_strength", "path_score")
 # Characters of the question before a reply that a reason shows.

@@ -181,9 +181,9 @@ class OneRecall:
         `rank` (texts) and `format`."""
         started = time.perf_counter()
         bound = self.bound(view, query)
-        return self.found(bound, 1e3 * (time.perf_counter() - started))
+        return self.fields_and_times(bound, 1e3 * (time.perf_counter() - started))
 
-    def found(
+    def fields_and_times(
         self, bound: BoundQuery, analyse_ms: float
     ) -> tuple[dict[str, Any], dict[str, float]]:
         """Return what `read` returns, by the bound query."""
@@ -680,14 +680,18 @@ class _Batch:
             self.scan(bounds)
             scan_ms = self.part_ms(started)
             each = zip(self.calls, bounds, strict=True)
-            return each_known(partial(self.found, *one, analyse_ms) for one in each), scan_ms
+            return each_known(
+                partial(self.fields_and_times, *one, analyse_ms) for one in each
+            ), scan_ms
 
         return read_when_known(self.session, read)
 
-    def found(self, call: OneRecall, bound: BoundQuery, analyse_ms: float) -> _FieldsAndTimes:
+    def fields_and_times(
+        self, call: OneRecall, bound: BoundQuery, analyse_ms: float
+    ) -> _FieldsAndTimes:
         """Return what one call found, with its times."""
         started = time.perf_counter()
-        fields, spent = call.found(bound, analyse_ms)
+        fields, spent = call.fields_and_times(bound, analyse_ms)
         took_ms = 1e3 * (time.perf_counter() - started)
         within_ms = sum(spent.values()) - spent.get("judge", 0.0)
         spent["score"] = took_ms - within_ms + analyse_ms

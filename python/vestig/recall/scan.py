@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -26,17 +26,17 @@ from vestig.language.words import speaks_of_past, speaks_of_previous
 from vestig.memories.read import distinct, recalled, text_keys
 from vestig.other_words import by_caller
 from vestig.ports import (
+    AdjustedScan,
     CandidateIndex,
-    ChangedScan,
     Progress,
     Scan,
     ScanFunction,
     ScanRequest,
     ScanRow,
 )
-from vestig.recall.asked import with_raised
 from vestig.recall.confidence import ROWS_READ
 from vestig.recall.named_time import holds_in, named_time
+from vestig.recall.stored_questions import with_raised
 from vestig.session.session import Session
 from vestig.store.projection import candidate_file as files
 from vestig.store.records.reads import LedgerView
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from vestig.recall.query import BoundQuery
     from vestig.recall.ranking import Ranking
     from vestig.recall.request import Request
-    from vestig.store.projection.scan_objects import Row
 
 
 # Candidates of each kind: more than enough for what is returned.
@@ -206,7 +205,7 @@ def scanner(session: Session, view: LedgerView) -> ScanFunction:
 
 def _candidates(
     session: Session, view: LedgerView, seq: int, request: ScanRequest
-) -> ChangedScan | None:
+) -> AdjustedScan | None:
     """The scan of candidates; None where only the exact one will do."""
     limit, vector = request.limit, request.query.vector
     if vector is None or request.filter.has_ids or request.watch:
@@ -223,22 +222,7 @@ def _candidates(
     found = session.keeper.scan(seq, msgspec.structs.replace(request, filter=chosen))
     if len(found.rows) < min(limit, every.eligible):
         return None
-    return ChangedScan(
-        rows=found.rows,
-        watched=found.watched,
-        associated=found.associated,
-        terms=found.terms,
-        stored=every.stored,
-        eligible=every.eligible,
-        scored=found.scored,
-        walked=found.walked,
-        unembedded=found.unembedded,
-        idfs=found.idfs,
-        document_frequencies=found.document_frequencies,
-        dates_met=found.dates_met,
-        pool_means=found.pool_means,
-        approximate=True,
-    )
+    return AdjustedScan.of(found, stored=every.stored, eligible=every.eligible, approximate=True)
 
 
 def _without_vector(request: ScanRequest, count: int) -> ScanRequest:
@@ -279,7 +263,7 @@ def scan_distinct(
     rows = [found.rows[place] for place in places[: request.limit]]
     shown = {row.id for row in rows}
     watched = {request.watch[at : at + 16] for at in range(0, len(request.watch), 16)}
-    return ChangedScan.of(
+    return AdjustedScan.of(
         found,
         rows=rows,
         watched=[
@@ -359,8 +343,7 @@ def with_successors(
             continue
         replaced[successor.id] = row.id
         if successor.final_score < row.final_score:
-            # rows of a changed scan come from the core too
-            raised[successor.id] = cast("Row", successor).replacing(cast("Row", row))
+            raised[successor.id] = successor.replacing(row)
     if not (raised or held):
         return Succeeded(rows, scan, replaced=replaced)
     added = [*raised.values(), *(row for row in found if row.id in held)]

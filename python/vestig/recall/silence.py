@@ -190,7 +190,7 @@ def how_sure(
         read = confidence_with(plain, answers, judged)
         if read >= plain or not is_certain(bound, request, rows, holding):
             confidence = read
-    needed = least_of_call(bound, request, by, scan, judged)
+    needed = silence_threshold(bound, request, by, scan, judged)
     if confidence is not None and scan.rows and not rows:
         return Sureness(0.0, judged, max(needed, CLOSE_MIN), silent=not request.all)
     if request.silence is None and rows and rows[0].id in holding:
@@ -324,17 +324,23 @@ def _with_members(
     return [row for row in results if row.id in chosen]
 
 
-def least_of_call(
+def silence_threshold(
     bound: BoundQuery,
     request: Request,
     by: Ranking,
     scan: Scan,
     judged: KindFit | None,
 ) -> float:
-    """The confidence below which a call brings nothing. Where it says nothing of silence and is not
-    judged, nothing is brought if nothing is close and none holds a word of the query, of one in
-    another language than English one that no other language has; of a
-    question beside a day that memories meet ("the weather today?"), if hardly anything is.
+    """Return the confidence below which a call brings nothing.
+
+    The first that holds decides:
+
+    - It says nothing: 1. It takes all, or names no share of silence and asks what was said: 0.
+    - It names a share, or was judged and asks for no day: what so many unanswered questions reach.
+    - Nothing was compared: 0.
+    - The judge does not read its language: close, or 0 where a memory holds a word of its own.
+    - A memory holds a word of it: 0. No memory meets a day that it names: close.
+    - It is a question beside a day ("the weather today?"): hardly above 0. Else 0.
 
     Args:
         judged: the fit of the confidence where a judge read the best; else None.

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import msgspec
 
@@ -53,7 +53,7 @@ from vestig.recall.text_pairs import (
     telling_words,
 )
 from vestig.session.session import Session
-from vestig.store.projection.scan_objects import VERSION_SIGNALS, Row
+from vestig.store.projection.scan_objects import VERSION_SIGNALS
 from vestig.store.projection.scan_objects import Filter as CoreFilter
 from vestig.store.records.memory_queries import OfKey, SaidAgain, unconfirmed
 from vestig.store.records.reads import LedgerView
@@ -172,8 +172,7 @@ def newest_first(
         compared: reads pairs of an earlier and a later row: the logit that the later one takes the
             place of the earlier one, or None.
     """
-    # those of a changed scan come from the core too
-    best = cast(Sequence[Row], rows[:ROWS_MOVED])
+    best = rows[:ROWS_MOVED]
     if len(best) < 2:
         return rows
     of_models = unconfirmed([row.id for row in best])
@@ -218,7 +217,7 @@ def newest_first(
 
 def _read(
     pairs: Sequence[tuple[int, int]],
-    best: Sequence[Row],
+    best: Sequence[ScanRow],
     compared: Callable[[Sequence[tuple[ScanRow, ScanRow]]], Sequence[float | None]],
 ) -> dict[tuple[int, int], float]:
     """Return those of the pairs that a model read, each with its logit."""
@@ -228,7 +227,7 @@ def _read(
 
 
 def _placed(
-    best: Sequence[Row],
+    best: Sequence[ScanRow],
     levels: Sequence[float],
     judged: Mapping[bytes, Judgement],
     of_models: Collection[bytes],
@@ -243,7 +242,7 @@ def _placed(
 
 def _versions_in(
     group: Sequence[int],
-    best: Sequence[Row],
+    best: Sequence[ScanRow],
     placed: Sequence[Placed],
     announced: Collection[bytes],
 ) -> list[int]:
@@ -255,8 +254,8 @@ def _versions_in(
 
 
 def _put_newest_first(
-    rows: list[Row],
-    best: Sequence[Row],
+    rows: list[ScanRow],
+    best: Sequence[ScanRow],
     group: Sequence[int],
     versions: Sequence[int],
     known: Mapping[bytes, RecalledMemory],
@@ -282,7 +281,7 @@ def _put_newest_first(
 
 def _told_older(
     versions: Sequence[int],
-    best: Sequence[Row],
+    best: Sequence[ScanRow],
     known: Mapping[bytes, RecalledMemory],
     read: Mapping[tuple[int, int], float],
 ) -> dict[int, int]:
@@ -315,7 +314,7 @@ def _told_older(
 def _older_behind(
     query: str,
     turned: Sequence[tuple[int, int]],
-    best: Sequence[Row],
+    best: Sequence[ScanRow],
     recalled: Callable[[Sequence[bytes]], Mapping[bytes, RecalledMemory]],
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Return the pairs of an earlier row and a later one before it that nothing tells apart, those
@@ -343,8 +342,8 @@ def _older_behind(
 
 
 def _mark(
-    rows: list[Row],
-    best: Sequence[Row],
+    rows: list[ScanRow],
+    best: Sequence[ScanRow],
     pairs: Sequence[tuple[int, int]],
     read: Mapping[tuple[int, int], float],
     keyed: Callable[[Sequence[bytes]], Mapping[bytes, OfKey]],
@@ -394,7 +393,7 @@ def pairs_to_read(
 def _restated(
     query: str,
     pairs: Sequence[tuple[int, int]],
-    best: Sequence[Row],
+    best: Sequence[ScanRow],
     recalled: Callable[[Sequence[bytes]], Mapping[bytes, RecalledMemory]],
 ) -> list[tuple[int, int]]:
     """Return the pairs whose later text says that something holds since a change, in most of the
@@ -435,7 +434,7 @@ def _only(pairs: Sequence[tuple[int, int]], groups: list[list[int]]) -> list[lis
 
 def _of_one_thing(
     groups: list[list[int]],
-    best: Sequence[Row],
+    best: Sequence[ScanRow],
     query: str,
     known: Mapping[bytes, RecalledMemory],
 ) -> list[list[int]]:
@@ -490,7 +489,7 @@ def _is_of_other(query: str, older: str, newer: str, others: Sequence[str]) -> b
 
 def _of_one_key(
     groups: list[list[int]],
-    best: Sequence[Row],
+    best: Sequence[ScanRow],
     keyed: Callable[[Sequence[bytes]], Mapping[bytes, OfKey]],
     at_us: int,
 ) -> list[list[int]]:
@@ -521,7 +520,7 @@ def announced_last(
         keyed: reads those of the ids that have a key.
         at_us: when it is asked.
     """
-    best = cast(Sequence[Row], rows[:ROWS_MOVED])
+    best = rows[:ROWS_MOVED]
     known = keyed([row.id for row in best]) if len(best) > 1 else {}
     if all(one.begins_us <= at_us for one in known.values()):
         return rows
@@ -548,8 +547,7 @@ def called_first(
         recalled: reads the memories with these ids.
     """
     called = {code for code in codes(query) if any(_LONG_NUMBER.search(part) for part in code)}
-    # those of a changed scan come from the core too
-    best = cast(Sequence[Row], rows[:ROWS_MOVED])
+    best = rows[:ROWS_MOVED]
     if not called or len(best) < 2:
         return rows
     known = recalled([row.id for row in best])
@@ -585,7 +583,7 @@ def told_first(
         rows: best first, each text once.
         recalled: reads the memories with these ids.
     """
-    best = cast(Sequence[Row], rows[:ROWS_MOVED])
+    best = rows[:ROWS_MOVED]
     if len(best) < 2:
         return rows
     known = recalled([row.id for row in best])
@@ -688,7 +686,7 @@ def held_first(rows: Sequence[ScanRow], held: Mapping[bytes, bytes]) -> Sequence
     """
     if not held:
         return rows
-    moved = cast(list[Row], [*rows])
+    moved = [*rows]
     for id, successor in held.items():
         places = {row.id: place for place, row in enumerate(moved)}
         if id in places and successor in places:
@@ -770,7 +768,7 @@ def _terms_beside_an_end(text: str) -> set[str]:
     return {term for term in terms if not _NUMBER.match(term)}
 
 
-def _put_last(rows: list[Row], places: Collection[int], last: Callable[[int], bool]) -> None:
+def _put_last(rows: list[ScanRow], places: Collection[int], last: Callable[[int], bool]) -> None:
     """Puts those of the rows at some places that are the last behind the others of them; each place
     keeps its final score, each row what it is a version of."""
     places = sorted(places)

@@ -341,15 +341,15 @@ class Branches:
                 if MADE.match(message) if onto is None else onto[1] != commit:
                     made.append(commit)
         else:
-            made += [commit for one in self._left.get(branch, ()) for commit in one.made]
+            made += [commit for one in self._branches_left.get(branch, ()) for commit in one.made]
         return (one for one in dict.fromkeys(made) if self.is_within(one, (head,)))
 
     def left_at(self, branch: str) -> tuple[str, ...]:
         """The commits at which git's logs say that a branch was left, in each work tree."""
-        return tuple(dict.fromkeys(one.head for one in self._left.get(branch, ())))
+        return tuple(dict.fromkeys(one.head for one in self._branches_left.get(branch, ())))
 
     @cached_property
-    def _left(self) -> Mapping[str, Sequence[LeftBranch]]:
+    def _branches_left(self) -> Mapping[str, Sequence[LeftBranch]]:
         found: dict[str, list[LeftBranch]] = {}
         for line in self._lines("worktree", "list", "--porcelain"):
             word, _, place = line.partition(" ")

@@ -121,7 +121,7 @@ def _literal_patterns(when: Condition) -> Iterator[str]:
         whole = " or ".join(dict.fromkeys(parts))
         meant = f"({whole})" if len(parts) > 1 or " and " in whole else whole
         each = " ".join(sorted(signs))
-        yield f"{_said(test)} takes {each} as it stands; the pattern is spelt {meant}"
+        yield f"{_typed(test)} takes {each} as it stands; the pattern is spelt {meant}"
 
 
 def _signs(test: Test, value: str) -> list[str]:
@@ -166,12 +166,12 @@ def _without_scheme(when: Condition) -> Iterator[str]:
             if "://" not in value and value[0] not in "*?":
                 meant = _quoted(f"*://{value.rstrip('*')}*")
                 yield (
-                    f"{_said(test)}: an address is compared whole, with its https://; it is met by"
+                    f"{_typed(test)}: an address is compared whole, with its https://; it is met by"
                     f" url ~ {meant}"
                 )
 
 
-def _said(test: Test) -> str:
+def _typed(test: Test) -> str:
     """A test as it is typed."""
     values = ", ".join(map(_quoted, test.values))
     return f"{test.field} {test.operator} {f'({values})' if test.operator == 'in' else values}"

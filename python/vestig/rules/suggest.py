@@ -8,6 +8,7 @@ from vestig.calls.condition import CONDITION_CHARS_MAX
 from vestig.calls.declaration import checked
 from vestig.calls.memories import ListRequest
 from vestig.calls.rules import SuggestRulesRequest
+from vestig.language.text_forms import word_list
 from vestig.lazy_pattern import lazy_pattern
 from vestig.memories.read import page
 from vestig.rules.values import RuleSuggestion, RuleSuggestions
@@ -23,22 +24,22 @@ _PAGE: Final = 1_000
 _READ_MAX: Final = 20_000
 # Programs whose names are no words of a sentence.
 _PROGRAMS: Final = frozenset(
-    ("ansible", "apt", "apt-get", "aws", "az", "brew", "bun", "cargo", "chmod", "chown", "composer",
-     "conda", "curl", "dd", "docker", "docker-compose", "dropdb", "eslint", "ffmpeg", "flyctl",
-     "gcloud", "gh", "git", "gradle", "helm", "heroku", "kubectl", "ln", "mkfs", "mongosh", "mvn",
-     "mysql", "mysqldump", "nginx", "npm", "npx", "pip", "pip3", "pipx", "pnpm", "podman", "poetry",
-     "prisma", "psql", "pulumi", "pytest", "rake", "redis-cli", "rm", "rsync", "ruff", "scp", "sed",
-     "sqlite3", "ssh", "sudo", "svn", "systemctl", "terraform", "tofu", "tsc", "twine", "uv",
-     "vercel", "wget", "yarn")
-)  # fmt: skip
+    word_list(
+        "ansible apt apt-get aws az brew bun cargo chmod chown composer conda curl dd docker"
+        " docker-compose dropdb eslint ffmpeg flyctl gcloud gh git gradle helm heroku kubectl ln"
+        " mkfs mongosh mvn mysql mysqldump nginx npm npx pip pip3 pipx pnpm podman poetry prisma"
+        " psql pulumi pytest rake redis-cli rm rsync ruff scp sed sqlite3 ssh sudo svn systemctl"
+        " terraform tofu tsc twine uv vercel wget yarn"
+    )
+)
 # Words behind a program that are no part of its command.
 _ENDS_COMMAND: Final = frozenset(
-    ("a", "after", "against", "an", "and", "as", "at", "because", "before", "but", "by", "commands",
-     "directly", "during", "everywhere", "first", "for", "from", "here", "if", "in", "inside",
-     "instead", "into", "it", "locally", "manually", "of", "on", "only", "or", "outside", "since",
-     "than", "that", "the", "this", "to", "unless", "until", "we", "when", "while", "with",
-     "without", "you")
-)  # fmt: skip
+    word_list(
+        "a after against an and as at because before but by commands directly during everywhere"
+        " first for from here if in inside instead into it locally manually of on only or outside"
+        " since than that the this to unless until we when while with without you"
+    )
+)
 _WORDS_MAX: Final = 4
 # What is to be done is tied by one of these to the action that it binds; what is not to be done is
 # limited by one.

@@ -76,7 +76,7 @@ def entity_with_prefix(view: LedgerView, namespace: str, prefix: str, field: str
     Raises:
         ValidationError: there are several (names up to five).
     """
-    found = view.entity_ids_with_prefix(namespace, prefix)
+    found = view.ids_with_prefix(namespace, prefix, kind="ent")
     if len(found) > 1:
         fits = candidates(view.entities(namespace, found))
         raise ValidationError(field, prefix, "an unambiguous id", f"it fits {fits}")
@@ -567,7 +567,9 @@ def entity_ids(
 
 def _entities(view: LedgerView, namespace: str, id: str, known_at_us: int) -> list[str]:
     """Return what an id or a beginning of one stood for at K, through merges until then."""
-    ids = [id] if is_full_id(id, "ent") else view.entity_ids_with_prefix(namespace, id, _IDS_MAX)
+    ids = (
+        [id] if is_full_id(id, "ent") else view.ids_with_prefix(namespace, id, _IDS_MAX, kind="ent")
+    )
     seen: set[str] = set()
     while fresh := [one for one in ids if one not in seen]:
         seen.update(fresh)
@@ -583,7 +585,7 @@ def _known(view: LedgerView, namespace: str, ids: Sequence[str]) -> set[str]:
         if is_full_id(id, "mem"):
             found.add(id)
         elif id.startswith("ent_"):
-            found.update(view.entity_ids_with_prefix(namespace, id, _IDS_MAX))
+            found.update(view.ids_with_prefix(namespace, id, _IDS_MAX, kind="ent"))
         else:
             found.update(view.ids_with_prefix(namespace, id, _IDS_MAX))
     return found

@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 
 from vestig.decoders import decoded
+from vestig.language.text_forms import word_list
 from vestig.lazy_pattern import lazy_pattern
 
 Token = tuple[int, int, str]
@@ -422,20 +423,7 @@ class _Words:
 
 
 _STARTERS: Final = frozenset(
-    (
-        "please",
-        "also",
-        "then",
-        "so",
-        "ok",
-        "okay",
-        "and",
-        "just",
-        "now",
-        "never",
-        "todo",
-        "reminder",
-    )
+    word_list("please also then so ok okay and just now never todo reminder")
 ) | frozenset(("don't", "do", "not", "note", "to", "self", "hey", "again", "first", "next"))
 
 

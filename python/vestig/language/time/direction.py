@@ -16,8 +16,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
+from vestig.language.text_forms import word_list
 from vestig.language.time.cues import Cue, Direction, Place, Sentence, cue_words
-from vestig.language.time.expressions import LIST_GAP
+from vestig.language.time.expressions import LIST_GAP, MONTH_NAMES
 from vestig.lazy_pattern import lazy_pattern
 
 TOWARDS: Final = frozenset(
@@ -237,6 +238,7 @@ def states_days() -> frozenset[str]:
 __all__ = ["Direction", "Directions"]
 
 
+_MONTH: Final = "|".join(MONTH_NAMES)
 _SENTENCE_END: Final = lazy_pattern(r"[.!?…]+[\"')\]]*(?=\s+\S)|\n+")
 # "p.m. on Friday" and "Dr. Ray" end no sentence.
 _ABBREVIATION_CHARS: Final = 8
@@ -278,8 +280,8 @@ _NTH: Final = lazy_pattern(
     r"\b(?:first|second|third|fourth|fifth|last|final|1st|2nd|3rd|4th|5th)\s+$"
 )
 _OF_MONTH: Final = lazy_pattern(
-    r"\s+(?:of|in)\s+(?:(?:the|each|every|this|next|last)\s+)?(?:month|quarter|year|term|season"
-    r"|january|february|march|april|may|june|july|august|september|october|november|december)\b"
+    r"\s+(?:of|in)\s+(?:(?:the|each|every|this|next|last)\s+)?"
+    rf"(?:month|quarter|year|term|season|{_MONTH})\b"
 )
 _PARTS: Final = lazy_pattern(r"\s+(?:mornings|afternoons|evenings|nights|lunchtimes)\b")
 _LATER_OR_EARLIER: Final = lazy_pattern(
@@ -303,54 +305,18 @@ _POSSESSIVE: Final = lazy_pattern(r"'s?(?!\w)")
 _MONTH_PLACE: Final = lazy_pattern(
     r"\b(?:(?:in|by|since|until|till|before|after|during|through|throughout|late|early|mid|due|between"
     r"|last|next|this|every|each|starting|coming|past|(?:end|start|beginning|middle)\s+of)[\s-]+"
-    r"|(?:january|february|march|april|may|june|july|august|september|october|november|december)"
-    r"\s*(?:,|and|or|to|[-–])\s*)$"
+    rf"|(?:{_MONTH})\s*(?:,|and|or|to|[-–])\s*)$"
 )
 _ARTICLES: Final = frozenset(("the", "a", "an", "his", "her", "my", "our", "their", "another"))
 _NAMES: Final = frozenset(("april", "may", "june", "august"))
-_PRESENT: Final = frozenset(
-    (
-        "is",
-        "are",
-        "am",
-        "isn't",
-        "aren't",
-        "'m",
-        "'re",
-        "has",
-        "have",
-        "does",
-        "do",
-        "doesn't",
-        "can",
-    )
-)
+_PRESENT: Final = frozenset(word_list("is are am isn't aren't 'm 're has have does do doesn't can"))
 _ACTIVE: Final = frozenset(("planned", "scheduled", "booked", "expected"))
 _OF_A_DAY: Final = frozenset(("dmy", "mdy"))
 # A clause this short, as in "and 5 km on Monday", takes its verb from another one.
 _ELLIPSIS_WORDS: Final = 2
 _SMALL: Final = frozenset(
-    (
-        "on",
-        "in",
-        "at",
-        "the",
-        "a",
-        "an",
-        "and",
-        "then",
-        "also",
-        "again",
-        "too",
-        "not",
-        "only",
-        "back",
-        "early",
-        "late",
-        "most",
-        "there",
-        "here",
-        "or",
+    word_list(
+        "on in at the a an and then also again too not only back early late most there here or"
     )
 )
 

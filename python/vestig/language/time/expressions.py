@@ -16,32 +16,19 @@ import msgspec
 from vestig._core import Substrings
 from vestig.language.text_forms import word_list
 from vestig.lazy_pattern import lazy_pattern
+from vestig.times import from_us
+from vestig.types import TemporalWindow
 
 # --- patterns ---------------------------------------------------------------------------------
 
-WEEKDAYS: Final = {
-    name: number
-    for number, name in enumerate(
-        ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-    )
-}
-_FULL_MONTHS: Final = (
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
+DAY_NAMES: Final = word_list("monday tuesday wednesday thursday friday saturday sunday")
+WEEKDAYS: Final = {name: number for number, name in enumerate(DAY_NAMES)}
+MONTH_NAMES: Final = word_list(
+    "january february march april may june july august september october november december"
 )
 MONTHS: Final = {
-    **{name: number for number, name in enumerate(_FULL_MONTHS, 1)},
-    **{name[:3]: number for number, name in enumerate(_FULL_MONTHS, 1)},
+    **{name: number for number, name in enumerate(MONTH_NAMES, 1)},
+    **{name[:3]: number for number, name in enumerate(MONTH_NAMES, 1)},
     "sept": 9,
 }
 # Words that are months only when capitalised and in a temporal place.
@@ -63,7 +50,7 @@ _COUNT = (
     r"|a\s+(?:couple(?:\s+of)?|few)|\d{1,4})"
 )
 _UNIT = r"(?:minute|hour|day|week|month|year)s?"
-_FULL_MONTH = "(?:" + "|".join(_FULL_MONTHS) + ")"
+_FULL_MONTH = "(?:" + "|".join(MONTH_NAMES) + ")"
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b"
@@ -188,7 +175,7 @@ WORD_TRIGGERS: Final = (
     *("quarter", "year", "uary", "march", "april", "may", "june", "july", "august"),
 )
 MONTH_END: Final = "ber"
-MONTH_TRIGGERS: Final = tuple(name[:3] for name in _FULL_MONTHS)
+MONTH_TRIGGERS: Final = tuple(name[:3] for name in MONTH_NAMES)
 MONTH: Final = lazy_pattern(rf"\b{_MONTH}")
 # A year has four digits, and no more beside them.
 DIGIT_TRIGGER: Final = lazy_pattern(
@@ -294,6 +281,17 @@ class TemporalExpression(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     resolved: bool
     clock: str | None
     either: bool = False
+
+    def as_window(self) -> TemporalWindow:
+        """Its window, as memories and answers show it."""
+        start, end = self.window_start_us, self.window_end_us
+        return TemporalWindow(
+            text=self.text,
+            start=None if start is None else from_us(start),
+            end=None if end is None else from_us(end),
+            grain=self.grain,
+            either=self.either,
+        )
 
 
 class FoundTimes(msgspec.Struct, frozen=True, kw_only=True):
@@ -418,11 +416,6 @@ def find_windows(text: str, t_ref_us: int, *, zone: str = "UTC") -> list[Tempora
     return find_times(text, t_ref_us, zone=zone).windows
 
 
-def find_expressions(text: str, t_ref_us: int, *, zone: str = "UTC") -> list[TemporalExpression]:
-    """Like `find_windows`, with clock times, habits and others that have no window."""
-    return find_times(text, t_ref_us, zone=zone).expressions
-
-
 _FIGURES: Final = lazy_pattern(
     r"(?<![\w./:@#+-])(?:\d{4}-\d{2}-\d{2}|\d{1,2}([./-])\d{1,2}\1\d{4})(?![./:@#+_-]?\w)"
 )
@@ -443,7 +436,7 @@ def days_in_figures(text: str) -> dict[str, str]:
         day = _one_day(one[0])
         read = any(window.start <= one.start() and one.end() <= window.end for window in known)
         if day is not None and read:
-            month = _FULL_MONTHS[day.month - 1].capitalize()
+            month = MONTH_NAMES[day.month - 1].capitalize()
             found[one[0]] = f"{day.day} {month} {day.year}"
     return found
 

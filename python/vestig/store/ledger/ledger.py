@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar, TypeVarTuple
 
 import apsw
 import msgspec
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from vestig.store.integrity.verify import Finding
     from vestig.store.ledger.options import Upstream, UpstreamWrite
     from vestig.store.records.writes import WriteTransaction
+
+_T = TypeVar("_T")
+_Given = TypeVarTuple("_Given")
 
 # A WAL grows further inside batches, so that their pages are moved once, not many times.
 _CHECKPOINT_PAGES: Final = 1_000
@@ -344,8 +347,7 @@ class Ledger:
 
     def embedding_identity(self) -> EmbeddingIdentity | None:
         """Which model made the vectors; None until the first vector."""
-        with self._connection() as conn, store_faults(self._where):
-            return store_rows.read_identity(conn, self._where)
+        return self._ask(store_rows.read_identity, self._where)
 
     def verify_all(self) -> list[Finding]:
         """Recomputes every digest and every link; [] when all is as it was written."""
@@ -577,17 +579,26 @@ class Ledger:
         else:
             conn.execute("COMMIT")
 
+    def _change(self, change: Callable[[apsw.Connection, *_Given], _T], *given: *_Given) -> _T:
+        """Runs a change of what is stored in one write without a seq, and returns what it does."""
+        with self.writer(make=False) as conn, store_faults(self._where):
+            changed = change(conn, *given)
+            self.commit(conn)
+        return changed
+
+    def _ask(self, ask: Callable[[apsw.Connection, *_Given], _T], *given: *_Given) -> _T:
+        """Return what a function reads from a connection."""
+        with self._connection() as conn, store_faults(self._where):
+            return ask(conn, *given)
+
     def touch(self, namespace: str, touch: AccessTouch) -> None:
         """Access counters in one write without a seq.
 
         Raises:
             NotFoundError: an unknown id; nothing was written.
         """
-        if not (touch.memory_ids or touch.entity_ids or touch.rules):
-            return
-        with self.writer(make=False) as conn, store_faults(self._where):
-            jobs.touch(conn, namespace, touch)
-            self.commit(conn)
+        if touch.memory_ids or touch.entity_ids or touch.rules:
+            self._change(jobs.touch, namespace, touch)
 
     def due_jobs(
         self,
@@ -601,29 +612,8 @@ class Ledger:
         these; None = all."""
         if not kinds:
             return []
-        with self.writer(make=False) as conn, store_faults(self._where):
-            taken = self._take(conn, namespace, now_us, kinds, limit, ids)
-            self.commit(conn)
-        return taken
-
-    def _take(
-        self,
-        conn: apsw.Connection,
-        namespace: str,
-        now_us: int,
-        kinds: Sequence[str],
-        limit: int,
-        ids: Sequence[str] | None,
-    ) -> list[Job]:
-        return jobs.take_due(
-            conn,
-            namespace,
-            kinds,
-            now_us=now_us,
-            limit=limit,
-            ids=ids,
-            rules=self._options.jobs,
-        )
+        due = jobs.Due(namespace, kinds, now_us, limit, ids)
+        return self._change(jobs.take_due, due, self._options.jobs)
 
     def due_jobs_by_memory(
         self,
@@ -637,13 +627,8 @@ class Ledger:
         memories."""
         if not kinds:
             return []
-        by_memory: dict[str, list[Job]] = {}
-        with self.writer(make=False) as conn, store_faults(self._where):
-            due = jobs.due_memories(conn, namespace, kinds, now_us=now_us, limit=limit, ids=ids)
-            for job in self._take(conn, namespace, now_us, kinds, len(due), due):
-                by_memory.setdefault(job.memory_id, []).append(job)
-            self.commit(conn)
-        return list(by_memory.values())
+        due = jobs.Due(namespace, kinds, now_us, limit, ids)
+        return self._change(jobs.take_due_by_memory, due, self._options.jobs)
 
     def finish_jobs(self, results: Sequence[JobResult], now_us: int) -> list[str]:
         """Ends several jobs of one namespace in one transaction: what those that succeeded write is
@@ -667,8 +652,7 @@ class Ledger:
 
     def due_job_counts(self, now_us: int, kinds: Sequence[str]) -> dict[str, int]:
         """Namespace → number of its due jobs; only those that have some. Takes no lock."""
-        with self._connection() as conn, store_faults(self._where):
-            return jobs.due_counts(conn, kinds, now_us)
+        return self._ask(jobs.due_counts, kinds, now_us)
 
     def release_jobs(
         self,
@@ -680,10 +664,7 @@ class Ledger:
     ) -> int:
         """Running and submitted jobs are pending again without an attempt: due at once, or at
         `until_us`. `reason` becomes their last error. How many."""
-        with self.writer(make=False) as conn, store_faults(self._where):
-            count = jobs.release(conn, job_ids, now_us, until_us, reason)
-            self.commit(conn)
-        return count
+        return self._change(jobs.release, job_ids, now_us, until_us, reason)
 
     def submit_jobs(self, job_ids: Sequence[str], batch_id: str, now_us: int) -> int:
         """Running and submitted jobs are part of a batch; how many. Leases do not apply to them.
@@ -691,15 +672,11 @@ class Ledger:
         Called with a marker of the caller before the batch is submitted, and again with the id that
         it was given: of a marker that stays nobody knows if there is a batch, until it is listed.
         """
-        with self.writer(make=False) as conn, store_faults(self._where):
-            count = jobs.submit(conn, job_ids, batch_id, now_us)
-            self.commit(conn)
-        return count
+        return self._change(jobs.submit, job_ids, batch_id, now_us)
 
     def submitted_batches(self, namespace: str) -> dict[str, list[Job]]:
         """Batch or marker → its submitted jobs, oldest first."""
-        with self._connection() as conn, store_faults(self._where):
-            return jobs.submitted(conn, namespace)
+        return self._ask(jobs.submitted, namespace)
 
     def reserve_model_calls(self, day: int, count: int, limit: int | None) -> bool:
         """Reserves calls of a model before they are sent, for all processes of the store; False,
@@ -708,20 +685,15 @@ class Ledger:
         Args:
             day: days since 1970-01-01 (UTC).
         """
-        with self.writer(make=False) as conn, store_faults(self._where):
-            reserved = store_rows.reserve_calls(conn, day, count, limit)
-            self.commit(conn)
-        return reserved
+        return self._change(store_rows.reserve_calls, day, count, limit)
 
     def reserved_model_calls(self, day: int) -> int:
         """How many calls of that day were reserved."""
-        with self._connection() as conn, store_faults(self._where):
-            return store_rows.reserved_calls(conn, day)
+        return self._ask(store_rows.reserved_calls, day)
 
     def answer_of(self, namespace: str, key: str, *, since_us: int) -> StoredAnswer | None:
         """The answer that was kept for this key at `since_us` or later."""
-        with self._connection() as conn, store_faults(self._where):
-            return store_rows.answer_of(conn, namespace, key, since_us)
+        return self._ask(store_rows.answer_of, namespace, key, since_us)
 
     def log_requests(self, requests: Sequence[RequestRecord]) -> None:
         """Appends to the log of requests; takes no seq."""
@@ -731,10 +703,7 @@ class Ledger:
 
     def retry_failed(self, namespace: str, kinds: Sequence[str], now_us: int) -> int:
         """Makes failed jobs of these kinds pending again; how many."""
-        with self.writer(make=False) as conn, store_faults(self._where):
-            count = jobs.retry_failed(conn, namespace, kinds, now_us)
-            self.commit(conn)
-        return count
+        return self._change(jobs.retry_failed, namespace, kinds, now_us)
 
     def set_embedding_identity(self, identity: EmbeddingIdentity) -> None:
         """Remembered without a seq; the next write transaction takes it into the chain."""

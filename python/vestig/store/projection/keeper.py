@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from vestig import _core
 from vestig.errors import EmbeddingMismatchError, StoreDamagedError, VestigError
@@ -483,9 +483,9 @@ class ProjectionKeeper:
         first = requests[0]
         return self.core.recall_many(
             seq,
-            [cast("_core.Query", request.query) for request in requests],
-            cast("_core.Filter", first.filter),
-            cast("_core.Ranking", first.ranking),
+            [request.query for request in requests],
+            first.filter,
+            first.ranking,
             limit=first.limit,
             pool=first.pool,
             shown=first.shown,
@@ -524,9 +524,9 @@ def scan_of(core: _core.Projection, seq: int, request: ScanRequest) -> _core.Sca
     """One scan of a projection that stands at this seq."""
     return core.recall(
         seq,
-        cast("_core.Query", request.query),
-        cast("_core.Filter", request.filter),
-        cast("_core.Ranking", request.ranking),
+        request.query,
+        request.filter,
+        request.ranking,
         limit=request.limit,
         pool=request.pool,
         watch=request.watch,

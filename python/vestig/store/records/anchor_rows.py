@@ -81,8 +81,7 @@ _ENDED: Final = frozenset((Status.SUPERSEDED.value, Status.DEPRECATED.value))
 
 def any_anchors(view: LedgerView) -> bool:
     """Return whether a store has an anchor at all."""
-    with store_faults(view.where):
-        return bool(fetch(view.connection, "SELECT 1 FROM anchors LIMIT 1"))
+    return bool(view.fetch("SELECT 1 FROM anchors LIMIT 1"))
 
 
 def of_memories(
@@ -164,8 +163,7 @@ def _check(view: LedgerView, rows: Sequence[Sequence[Any]]) -> None:
 
 def anchored(view: LedgerView, namespace: str) -> list[str]:
     """Ids of the active memories that have anchors of their own."""
-    with store_faults(view.where):
-        rows = fetch(view.connection, _ACTIVE, (namespace, Status.ACTIVE.value))
+    rows = view.fetch(_ACTIVE, (namespace, Status.ACTIVE.value))
     return [id_text("mem", id) for (id,) in rows]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from vestig.ids import id_text
 from vestig.store.records.reads import LedgerView
-from vestig.store.sqlite.connections import fetch, store_faults
 
 
 def scopes_between(view: LedgerView, namespace: str, first: str, end: str) -> list[str]:
@@ -13,8 +12,7 @@ def scopes_between(view: LedgerView, namespace: str, first: str, end: str) -> li
         "SELECT DISTINCT scope FROM memories WHERE scope IS NOT NULL AND namespace = ?"
         " AND scope >= ? AND scope < ? ORDER BY scope"
     )
-    with store_faults(view.where):
-        return [scope for (scope,) in fetch(view.connection, sql, (namespace, first, end))]
+    return [scope for (scope,) in view.fetch(sql, (namespace, first, end))]
 
 
 def unexpired_in(view: LedgerView, namespace: str, scope: str) -> list[str]:
@@ -23,6 +21,4 @@ def unexpired_in(view: LedgerView, namespace: str, scope: str) -> list[str]:
         "SELECT id FROM memories WHERE scope IS NOT NULL AND namespace = ? AND scope = ?"
         ' AND t_expired_us IS NULL ORDER BY "row"'
     )
-    with store_faults(view.where):
-        rows = fetch(view.connection, sql, (namespace, scope))
-    return [id_text("mem", id) for (id,) in rows]
+    return [id_text("mem", id) for (id,) in view.fetch(sql, (namespace, scope))]

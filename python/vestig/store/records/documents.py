@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from vestig.ids import id_bytes, id_text
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import MEMORY_SELECT, memory_of, source_of
-from vestig.store.sqlite.connections import each, fetch, select_in, store_faults
+from vestig.store.sqlite.connections import each, fetch, store_faults
 from vestig.store.tables.graph import EDGE_CODES
 from vestig.types import Memory, Source
 
@@ -138,17 +138,15 @@ def product_counts(view: LedgerView, namespace: str, versions: Iterable[Source])
     """How many passages of each of these versions were not forgotten, expired ones too, by its id;
     nothing where none is left."""
     keys = [id_bytes(one.id) for one in versions]
-    with store_faults(view.where):
-        rows = select_in(view.connection, _PRODUCT_COUNTS, keys, (namespace,))
-        return {id_text("source", id): count for id, count in rows}
+    rows = view.fetch_in(_PRODUCT_COUNTS, keys, namespace)
+    return {id_text("source", id): count for id, count in rows}
 
 
 def wrongly_ended(view: LedgerView, namespace: str, newest: Iterable[Source]) -> set[str]:
     """Those of these newest versions of which a passage ended because another document lacks it."""
     keys = [id_bytes(one.id) for one in newest]
-    with store_faults(view.where):
-        rows = select_in(view.connection, _WRONGLY_ENDED, keys, (namespace,))
-        return {id_text("source", id) for (id,) in rows}
+    rows = view.fetch_in(_WRONGLY_ENDED, keys, namespace)
+    return {id_text("source", id) for (id,) in rows}
 
 
 def unfinished(view: LedgerView, namespace: str, name: DocumentName) -> list[Memory]:
@@ -160,4 +158,4 @@ def unfinished(view: LedgerView, namespace: str, name: DocumentName) -> list[Mem
 
 def _memories(view: LedgerView, sql: str, values: Sequence[Any]) -> list[Memory]:
     with store_faults(view.where):
-        return [memory_of(row, view.where) for row in fetch(view.connection, sql, tuple(values))]
+        return [memory_of(row, view.where) for row in fetch(view.connection, sql, values)]

@@ -12,7 +12,7 @@ from vestig.changes import NewItem
 from vestig.ids import id_bytes, id_text, new_id
 from vestig.store.integrity import chain
 from vestig.store.records.reads import LedgerView
-from vestig.store.sqlite.connections import damaged, each, fetch, next_row, select_in, store_faults
+from vestig.store.sqlite.connections import damaged, each, fetch, next_row, store_faults
 from vestig.store.tables.schema import INDEX, INSERT, TABLES, columns_sql
 
 if TYPE_CHECKING:
@@ -72,8 +72,7 @@ def page(
     where = f" WHERE namespace = ? AND {_LIVE}{below}"
     given = (namespace, now_us, *values)
     order = " ORDER BY IFNULL(scope, ''), \"key\" LIMIT ? OFFSET ?"
-    with store_faults(view.where):
-        ((total,),) = fetch(view.connection, f"SELECT COUNT(*) FROM items{where}", given)
+    ((total,),) = view.fetch(f"SELECT COUNT(*) FROM items{where}", given)
     return _rows(view, where + order, (*given, limit, offset)), total
 
 
@@ -102,8 +101,7 @@ def scopes(view: LedgerView, namespace: str, prefix: str | None, now_us: int) ->
         f"SELECT DISTINCT scope FROM items WHERE namespace = ? AND {_LIVE}"
         f" AND scope IS NOT NULL{below} ORDER BY scope"
     )
-    with store_faults(view.where):
-        return [one for (one,) in fetch(view.connection, sql, (namespace, now_us, *values))]
+    return [one for (one,) in view.fetch(sql, (namespace, now_us, *values))]
 
 
 def _rows(view: LedgerView, where: str, values: tuple[Any, ...]) -> list[ItemRow]:
@@ -112,9 +110,8 @@ def _rows(view: LedgerView, where: str, values: tuple[Any, ...]) -> list[ItemRow
     Raises:
         StoreDamagedError: one was never written so.
     """
-    with store_faults(view.where):
-        rows = fetch(view.connection, _SELECT + where, values)
-        links = dict(select_in(view.connection, _LINKS, sorted({row[_AT["seq"]] for row in rows})))
+    rows = view.fetch(_SELECT + where, values)
+    links = dict(view.fetch_in(_LINKS, sorted({row[_AT["seq"]] for row in rows})))
     for row in rows:
         if chain.digest("items", row) not in (links.get(row[_AT["seq"]]) or b""):
             id = id_text("item", row[_AT["id"]])
@@ -152,9 +149,8 @@ def memory_scopes(view: LedgerView, namespace: str, prefix: str) -> list[str]:
         f" UNION ALL SELECT (SELECT MIN(scope) {bounds} > found.scope AND scope < ?3) FROM found"
         " WHERE found.scope IS NOT NULL) SELECT scope FROM found WHERE scope IS NOT NULL"
     )
-    with store_faults(view.where):
-        there = fetch(view.connection, f"SELECT 1 {bounds} = ?2 LIMIT 1", (namespace, exact))
-        lower = fetch(view.connection, sql, (namespace, first, end))
+    there = view.fetch(f"SELECT 1 {bounds} = ?2 LIMIT 1", (namespace, exact))
+    lower = view.fetch(sql, (namespace, first, end))
     return [*((exact,) if there else ()), *(one for (one,) in lower)]
 
 
@@ -175,9 +171,7 @@ def text_ids(view: LedgerView, namespace: str, scope: str | None, key: str) -> l
 
 def any_expired(view: LedgerView, now_us: int) -> bool:
     """Return whether there is an item, of any namespace, that nothing shows any more."""
-    with store_faults(view.where):
-        sql = "SELECT 1 FROM items WHERE expires_us <= ? LIMIT 1"
-        return bool(fetch(view.connection, sql, (now_us,)))
+    return bool(view.fetch("SELECT 1 FROM items WHERE expires_us <= ? LIMIT 1", (now_us,)))
 
 
 def hidden_ids(view: LedgerView, namespace: str, now_us: int) -> list[str]:

@@ -52,53 +52,58 @@ class JobRules(msgspec.Struct, frozen=True, kw_only=True):
     max_attempts: int = 8
 
 
-def take_due(
-    conn: apsw.Connection,
-    namespace: str,
-    kinds: Sequence[str],
-    *,
-    now_us: int,
-    limit: int,
-    ids: Sequence[str] | None,
-    rules: JobRules,
-) -> list[Job]:
-    """Due jobs, oldest first, now running under a lease; expired leases are due again.
+class Due(NamedTuple):
+    """Jobs that are due: of these kinds, at most `limit`; `ids`: only these; None = all."""
 
-    Args:
-        ids: only these; None = all.
-    """
-    rows = _due_rows(conn, namespace, kinds, now_us=now_us, limit=limit, ids=ids)
-    lease = now_us + round(rules.lease_s * _SECOND_US)
+    namespace: str
+    kinds: Sequence[str]
+    now_us: int
+    limit: int
+    ids: Sequence[str] | None = None
+
+
+def take_due(conn: apsw.Connection, due: Due, rules: JobRules) -> list[Job]:
+    """Due jobs, oldest first, now running under a lease; expired leases are due again."""
+    rows = _due_rows(conn, due)
+    lease = due.now_us + round(rules.lease_s * _SECOND_US)
     conn.executemany(
         "UPDATE jobs SET state = 'running', lease_until_us = ?, updated_us = ? WHERE \"row\" = ?",
-        [(lease, now_us, row) for row, _job in rows],
+        [(lease, due.now_us, row) for row, _job in rows],
     )
     return [msgspec.structs.replace(job, state="running") for _row, job in rows]
+
+
+def take_due_by_memory(conn: apsw.Connection, due: Due, rules: JobRules) -> list[list[Job]]:
+    """Return what `take_due` returns, all due kinds of a memory together, for `limit` memories."""
+    condition, values = _chosen(due.kinds, due.ids)
+    rows = fetch(
+        conn,
+        f"SELECT group_concat(hex(j.id)){_DUE_HERE}{condition}"
+        ' GROUP BY j.memory ORDER BY MIN(j."row") LIMIT ?',
+        (due.now_us, due.namespace, *values, due.limit),
+    )
+    ids = [id_text("job", bytes.fromhex(id)) for (every,) in rows for id in every.split(",")]
+    by_memory: dict[str, list[Job]] = {}
+    for job in take_due(conn, due._replace(limit=len(ids), ids=ids), rules):
+        by_memory.setdefault(job.memory_id, []).append(job)
+    return list(by_memory.values())
 
 
 def due(
     view: LedgerView, namespace: str, kinds: Sequence[str], *, now_us: int, limit: int
 ) -> list[Job]:
     """Due jobs, oldest first, which stay as they are."""
-    rows = _due_rows(view.connection, namespace, kinds, now_us=now_us, limit=limit, ids=None)
+    rows = _due_rows(view.connection, Due(namespace, kinds, now_us, limit))
     return [job for _row, job in rows]
 
 
-def _due_rows(
-    conn: apsw.Connection,
-    namespace: str,
-    kinds: Sequence[str],
-    *,
-    now_us: int,
-    limit: int,
-    ids: Sequence[str] | None,
-) -> list[tuple[int, Job]]:
+def _due_rows(conn: apsw.Connection, due: Due) -> list[tuple[int, Job]]:
     """Due jobs with the numbers of their rows, oldest first."""
-    condition, values = _chosen(kinds, ids)
+    condition, values = _chosen(due.kinds, due.ids)
     rows = fetch(
         conn,
         f'SELECT j."row", {_COLUMNS}{_DUE_HERE}{condition} ORDER BY j."row" LIMIT ?',
-        (now_us, namespace, *values, limit),
+        (due.now_us, due.namespace, *values, due.limit),
     )
     return [(number, _job(job)) for number, *job in rows]
 
@@ -108,26 +113,6 @@ def due_counts(conn: apsw.Connection, kinds: Sequence[str], now_us: int) -> dict
     condition, values = _chosen(kinds, None)
     sql = f"SELECT m.namespace, COUNT(*){_DUE}{condition} GROUP BY m.namespace"
     return dict(fetch(conn, sql, (now_us, *values)))
-
-
-def due_memories(
-    conn: apsw.Connection,
-    namespace: str,
-    kinds: Sequence[str],
-    *,
-    now_us: int,
-    limit: int,
-    ids: Sequence[str] | None,
-) -> list[str]:
-    """Ids of the due jobs of the first `limit` memories that have some, oldest job first."""
-    condition, values = _chosen(kinds, ids)
-    rows = fetch(
-        conn,
-        f"SELECT j.memory, group_concat(hex(j.id)){_DUE_HERE}{condition}"
-        ' GROUP BY j.memory ORDER BY MIN(j."row") LIMIT ?',
-        (now_us, namespace, *values, limit),
-    )
-    return [id_text("job", bytes.fromhex(id)) for _, every in rows for id in every.split(",")]
 
 
 def _chosen(kinds: Sequence[str], ids: Sequence[str] | None) -> tuple[str, tuple[Any, ...]]:
@@ -455,8 +440,7 @@ def summaries(
     view: LedgerView, namespace: str, scope: str | None, source: str
 ) -> list[StoredSummary]:
     """The active summaries of a document (by a source of it), oldest first."""
-    with store_faults(view.where):
-        rows = fetch(view.connection, _SUMMARIES, (namespace, scope, id_bytes(source)))
+    rows = view.fetch(_SUMMARIES, (namespace, scope, id_bytes(source)))
     return [StoredSummary(id_text("mem", id), bool(own) and not stale) for id, own, stale in rows]
 
 

@@ -134,9 +134,7 @@ def stored_key(view: LedgerView, namespace: str, key: str) -> str:
     if of_item in (key, normal):
         return normal
     sql = 'SELECT 1 FROM memories WHERE namespace = ? AND "key" = ? LIMIT 1'
-    with store_faults(view.where):
-        held = next(each(view.connection, sql, (namespace, of_item)), None)
-    return normal if held is None else of_item
+    return of_item if view.fetch(sql, (namespace, of_item)) else normal
 
 
 def item_keys(view: LedgerView, namespace: str, keys: Sequence[str]) -> set[str]:

@@ -49,11 +49,11 @@ def parts_for(view: LedgerView, memory: Memory, id: str) -> ChangeSet:
         id: of the new memory.
     """
     space = memory.namespace
+    key = (id_bytes(memory.id),)
     with store_faults(view.where):
-        key = (id_bytes(memory.id),)
         pieces = [stored_pieces(row) for row in fetch(view.connection, _CODES, key)]
-        questions = fetch(view.connection, _QUESTIONS, key)
-        jobs = fetch(view.connection, _OPEN_JOBS, key)
+    questions = view.fetch(_QUESTIONS, key)
+    jobs = view.fetch(_OPEN_JOBS, key)
     vectors = view.vectors(space, [memory.id]).values()
     normal = view.normal_texts(space, [memory.id]).get(memory.id)
     model = next((model for model, _ in vectors), "")

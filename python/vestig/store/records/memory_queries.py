@@ -39,9 +39,8 @@ def beginnings(view: LedgerView, namespace: str, ids: Sequence[str]) -> dict[str
     """id → since when it holds (µs), and the normal form of its text, for those that are known."""
     keys = known_ids(ids, "mem")
     sql = "SELECT id, t_valid_us, content FROM memories WHERE +namespace = ? AND id IN (?*)"
-    with store_faults(view.where):
-        rows = select_in(view.connection, sql, tuple(keys), (namespace,))
-        return {keys[id]: (since, text) for id, since, text in rows}
+    rows = view.fetch_in(sql, keys, namespace)
+    return {keys[id]: (since, text) for id, since, text in rows}
 
 
 def as_stored(view: LedgerView, namespace: str, ids: Sequence[str]) -> list[str]:
@@ -79,9 +78,7 @@ def referring_count(view: LedgerView, namespace: str, ids: Sequence[str]) -> int
         ' AND EXISTS (SELECT 1 FROM events e WHERE e.memory = m."row"'
         " AND e.artifact_ref IS NOT NULL) AND m.id IN (?*)"
     )
-    with store_faults(view.where):
-        keys = tuple(known_ids(ids, "mem"))
-        return len({id for (id,) in select_in(view.connection, sql, keys, (namespace,))})
+    return len(set(view.fetch_in(sql, known_ids(ids, "mem"), namespace)))
 
 
 def unconfirmed_with_text(
@@ -92,16 +89,14 @@ def unconfirmed_with_text(
         "SELECT id FROM memories WHERE content_hash = ? AND namespace = ? AND scope IS ?"
         " AND confirmed = 0 AND t_expired_us IS NULL ORDER BY id"
     )
-    with store_faults(view.where):
-        rows = fetch(view.connection, sql, (bytes.fromhex(content_hash), namespace, scope))
-        return [id_text("mem", id) for (id,) in rows]
+    rows = view.fetch(sql, (bytes.fromhex(content_hash), namespace, scope))
+    return [id_text("mem", id) for (id,) in rows]
 
 
 def unconfirmed(view: LedgerView, namespace: str, ids: Sequence[bytes]) -> set[bytes]:
     """Those of these memories (ids of 16 bytes) that a model stated and nobody confirmed."""
     sql = "SELECT id FROM memories WHERE +namespace = ? AND confirmed = 0 AND id IN (?*)"
-    with store_faults(view.where):
-        return {id for (id,) in select_in(view.connection, sql, tuple(ids), (namespace,))}
+    return {id for (id,) in view.fetch_in(sql, ids, namespace)}
 
 
 # Microseconds, and the transaction that stored it.
@@ -121,9 +116,8 @@ def said_again(
         ' WHERE +m.namespace = ? AND m.reinforce_count > 0 AND m.id IN (?*) GROUP BY m."row"'
     )
     times = (moments.known_at_us, moments.holding_at_us, namespace)
-    with store_faults(view.where):
-        rows = select_in(view.connection, sql, tuple(ids), times)
-        return {id: (at_us, seq) for id, at_us, seq in rows}
+    rows = view.fetch_in(sql, ids, *times)
+    return {id: (at_us, seq) for id, at_us, seq in rows}
 
 
 class OfKey(NamedTuple):
@@ -147,9 +141,8 @@ def values_of_keys(view: LedgerView, namespace: str, ids: Sequence[bytes]) -> di
         "SELECT id, scope, key, t_valid_us, t_invalid_us FROM memories"
         " WHERE +namespace = ? AND key IS NOT NULL AND id IN (?*)"
     )
-    with store_faults(view.where):
-        rows = select_in(view.connection, sql, tuple(ids), (namespace,))
-        return {id: OfKey((scope, key), *times) for id, scope, key, *times in rows}
+    rows = view.fetch_in(sql, ids, namespace)
+    return {id: OfKey((scope, key), *times) for id, scope, key, *times in rows}
 
 
 _KINDS: Final = ", ".join(f"'{kind}'" for kind in sorted(STORING_EVENTS))
@@ -162,10 +155,8 @@ _STATED: Final = (
 def stated_sources(view: LedgerView, namespace: str, ids: Sequence[str]) -> dict[str, set[str]]:
     """id → the source words of all events that stated its text, of the known ones."""
     found: dict[str, set[str]] = {}
-    with store_faults(view.where):
-        keys = tuple(known_ids(ids, "mem"))
-        for id, source in select_in(view.connection, _STATED, keys, (namespace,)):
-            found.setdefault(id_text("mem", id), set()).add(source)
+    for id, source in view.fetch_in(_STATED, known_ids(ids, "mem"), namespace):
+        found.setdefault(id_text("mem", id), set()).add(source)
     return found
 
 
@@ -216,12 +207,10 @@ def due_memories(
         ids: only these; None = all.
     """
     first = (namespace, *times)
-    with store_faults(view.where):
-        if ids is None:
-            rows = fetch(view.connection, f'{_DUE} ORDER BY "row"', first)
-        else:
-            sql = f"{_DUE} AND id IN (?*)"
-            rows = list(select_in(view.connection, sql, tuple(known_ids(ids, "mem")), first))
+    if ids is None:
+        rows = view.fetch(f'{_DUE} ORDER BY "row"', first)
+    else:
+        rows = view.fetch_in(f"{_DUE} AND id IN (?*)", known_ids(ids, "mem"), *first)
     return [
         DueMemory(id_text("mem", id), bool(announced), _kept_by(*kept))
         for id, announced, *kept in rows
@@ -230,9 +219,8 @@ def due_memories(
 
 def count_all(view: LedgerView, namespace: str) -> int:
     """How many memories a namespace has, whatever their status."""
-    with store_faults(view.where):
-        sql = "SELECT COUNT(*) FROM memories WHERE namespace = ?"
-        ((count,),) = fetch(view.connection, sql, (namespace,))
+    sql = "SELECT COUNT(*) FROM memories WHERE namespace = ?"
+    ((count,),) = view.fetch(sql, (namespace,))
     return int(count)
 
 
@@ -315,8 +303,7 @@ def first_unexpired(key: TextKey) -> tuple[str, tuple[Any, ...]]:
 def ids_with_text(view: LedgerView, key: TextKey) -> list[bytes]:
     """Ids (16 bytes) of the unexpired memories with a text."""
     sql = f"SELECT m.id FROM memories m WHERE {_SAME_TEXT} AND m.t_expired_us IS NULL"
-    with store_faults(view.where):
-        return [id for (id,) in fetch(view.connection, sql, _values(key))]
+    return [id for (id,) in view.fetch(sql, _values(key))]
 
 
 def repeated_texts(view: LedgerView, namespace: str) -> list[list[bytes]]:
@@ -345,12 +332,11 @@ def equal_texts(
     those that have any."""
     keys = known_ids(ids, "mem")
     found: dict[str, list[EqualText]] = {}
-    with store_faults(view.where):
-        for id, other, session_id, sequence, t_valid_us in select_in(
-            view.connection, _EQUAL, tuple(keys), (known_at_us, namespace)
-        ):
-            equal = EqualText(id_text("mem", other), session_id, sequence, t_valid_us)
-            found.setdefault(keys[id], []).append(equal)
+    for id, other, session_id, sequence, t_valid_us in view.fetch_in(
+        _EQUAL, keys, known_at_us, namespace
+    ):
+        equal = EqualText(id_text("mem", other), session_id, sequence, t_valid_us)
+        found.setdefault(keys[id], []).append(equal)
     return found
 
 
@@ -508,8 +494,7 @@ def values_of(
     if column == "tag":
         tagged = f'({newest}) n JOIN tags t ON t.memory = n."row"'
         sql = f"SELECT DISTINCT t.tag FROM {tagged} ORDER BY 1"
-    with store_faults(view.where):
-        return [one for (one,) in fetch(view.connection, sql, (namespace, *scopes, _LOOKED_AT))]
+    return [one for (one,) in view.fetch(sql, (namespace, *scopes, _LOOKED_AT))]
 
 
 def _first_scopes(view: LedgerView, namespace: str) -> list[str]:
@@ -520,8 +505,7 @@ def _first_scopes(view: LedgerView, namespace: str) -> list[str]:
         " FROM found WHERE found.scope IS NOT NULL LIMIT ?2)"
         " SELECT scope FROM found WHERE scope IS NOT NULL"
     )
-    with store_faults(view.where):
-        return [one for (one,) in fetch(view.connection, sql, (namespace, _LOOKED_AT))]
+    return [one for (one,) in view.fetch(sql, (namespace, _LOOKED_AT))]
 
 
 def recorded_places(
@@ -533,8 +517,7 @@ def recorded_places(
         ' JOIN memories m ON m."row" = e.memory'
         " WHERE +m.namespace = ? AND e.artifact_ref IN (?*)"
     )
-    with store_faults(view.where):
-        rows = list(select_in(view.connection, sql, tuple(dict.fromkeys(refs)), (namespace,)))
+    rows = view.fetch_in(sql, dict.fromkeys(refs), namespace)
     found: dict[str, dict[str | None, str]] = {}
     for _event, ref, scope, id in sorted(rows, key=lambda row: row[0]):
         found.setdefault(ref, {}).setdefault(scope, id_text("mem", id))
@@ -555,8 +538,7 @@ def session_ends(view: LedgerView, namespace: str) -> dict[tuple[str | None, str
         " WHERE namespace = ? AND session_id IS NOT NULL AND sequence IS NOT NULL"
         " GROUP BY scope, session_id"
     )
-    with store_faults(view.where):
-        rows = fetch(view.connection, sql, (namespace,))
+    rows = view.fetch(sql, (namespace,))
     return {(scope, session): SessionEnd(place, us) for scope, session, place, us in rows}
 
 
@@ -579,9 +561,8 @@ def turns_of_texts(
         'SELECT "row", id, content_hash, session_id, author, role, t_valid_us FROM memories'
         " WHERE namespace = ? AND scope IS ? AND session_id IS NOT NULL AND content_hash IN (?*)"
     )
-    keys = tuple(bytes.fromhex(one) for one in dict.fromkeys(hashes))
-    with store_faults(view.where):
-        rows = sorted(select_in(view.connection, sql, keys, (namespace, scope)))
+    keys = map(bytes.fromhex, dict.fromkeys(hashes))
+    rows = sorted(view.fetch_in(sql, keys, namespace, scope))
     found: dict[SaidTurn, list[str]] = {}
     for _row, id, digest, session, author, role, us in rows:
         said = SaidTurn(digest.hex(), scope, session, author, role, us)
@@ -606,9 +587,7 @@ def recorded_texts(
         ' JOIN memories m ON m."row" = e.memory'
         " WHERE +m.namespace = ? AND m.scope IS ? AND e.artifact_ref IN (?*)"
     )
-    with store_faults(view.where):
-        keys = tuple(dict.fromkeys(refs))
-        rows = list(select_in(view.connection, sql, keys, (namespace, scope)))
+    rows = view.fetch_in(sql, dict.fromkeys(refs), namespace, scope)
     found: dict[str, list[StatedText]] = {}
     for _event, ref, id, payload in sorted(rows, key=lambda row: row[0]):
         stated = from_json(payload).get("content_hash", "")
@@ -624,10 +603,9 @@ def stated_apart(view: LedgerView, namespace: str, ids: Sequence[str], ref: str)
         f" AND e.event_type IN ({_KINDS}))"
         " AND m.id IN (?*)"
     )
-    with store_faults(view.where):
-        keys = known_ids(ids, "mem")
-        rows = select_in(view.connection, sql, tuple(keys), (namespace, ref))
-        return {keys[id] for (id,) in rows}
+    keys = known_ids(ids, "mem")
+    rows = view.fetch_in(sql, keys, namespace, ref)
+    return {keys[id] for (id,) in rows}
 
 
 def standing_below(
@@ -642,9 +620,8 @@ def standing_below(
         " AND +m.namespace = ? AND m.scope IS ? AND m.t_expired_us IS NULL"
     )
     found: dict[str, set[str]] = {}
-    with store_faults(view.where):
-        for id, ref in fetch(view.connection, sql, (*_beginning(prefix), namespace, scope)):
-            found.setdefault(id_text("mem", id), set()).add(ref)
+    for id, ref in view.fetch(sql, (*_beginning(prefix), namespace, scope)):
+        found.setdefault(id_text("mem", id), set()).add(ref)
     return found
 
 
@@ -654,8 +631,7 @@ def is_stated_below(view: LedgerView, id: str, prefix: str) -> bool:
         "SELECT 1 FROM events e WHERE e.artifact_ref >= ? AND e.artifact_ref < ?"
         ' AND e.memory = (SELECT "row" FROM memories WHERE id = ?) LIMIT 1'
     )
-    with store_faults(view.where):
-        return bool(fetch(view.connection, sql, (*_beginning(prefix), id_bytes(id))))
+    return bool(view.fetch(sql, (*_beginning(prefix), id_bytes(id))))
 
 
 def _beginning(prefix: str) -> tuple[str, str]:

@@ -57,8 +57,7 @@ def rows(view: LedgerView) -> Iterator[Found]:
     no row nothing is said: one may have been forgotten."""
     for row in range(1, _last(view) + 1):
         try:
-            with store_faults(view.where):
-                found = fetch(view.connection, _BY_ROW, (row,))
+            found = view.fetch(_BY_ROW, (row,))
             if not found:
                 continue
             memory = memory_of(found[0], view.where)
@@ -98,8 +97,7 @@ def _last(view: LedgerView) -> int:
     known = [written_count(view) or 0]
     for sql in _LAST:
         try:
-            with store_faults(view.where):
-                ((row,),) = fetch(view.connection, sql)
+            ((row,),) = view.fetch(sql)
         except StoreDamagedError:
             continue
         known.append(row if isinstance(row, int) else 0)
@@ -108,8 +106,7 @@ def _last(view: LedgerView) -> int:
 
 def _named(view: LedgerView, row: int) -> Found:
     try:
-        with store_faults(view.where):
-            ((id, namespace),) = fetch(view.connection, _NAMED, (row,))
+        ((id, namespace),) = view.fetch(_NAMED, (row,))
         if isinstance(id, bytes) and len(id) == 16 and isinstance(namespace, str):
             return Found(id_text("mem", id), namespace, None)
     except (StoreDamagedError, ValueError):

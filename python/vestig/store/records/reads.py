@@ -127,7 +127,7 @@ class LedgerView:
         text and raises `StoreDamagedError` when it differs."""
         keys = known_ids(ids, "mem")
         sql = f"{MEMORY_SELECT} WHERE +m.namespace = ? AND m.id IN (?*)"
-        found = {stored_id(row): row for row in self._rows_in(sql, keys, namespace)}
+        found = {stored_id(row): row for row in self.fetch_in(sql, keys, namespace)}
         wanted = keys if len(keys) == len(ids) else map(id_bytes, _full(ids))
         return [memory_of(found[key], self._where) for key in wanted if key in found]
 
@@ -167,7 +167,7 @@ class LedgerView:
             " WHERE +namespace = ? AND id IN (?*)"
         )
         keys = known_ids(ids, "mem")
-        rows = self._rows_in(sql, keys, namespace)
+        rows = self.fetch_in(sql, keys, namespace)
         return {keys[id]: (scope, session, place) for id, scope, session, place in rows}
 
     def turns(
@@ -181,28 +181,31 @@ class LedgerView:
             "SELECT id, scope, session_id, sequence FROM memories"
             f" WHERE namespace = ? AND ({wanted or 'FALSE'}) AND session_id IN (?*)"
         )
-        rows = self._rows_in(sql, sessions, namespace, *bounds)
+        rows = self.fetch_in(sql, sessions, namespace, *bounds)
         return {id_text("mem", id): (scope, session, at) for id, scope, session, at in rows}
 
-    def ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:
-        """Full memory ids that start with `prefix`, ascending."""
-        sql = "SELECT id FROM memories WHERE id BETWEEN ? AND ? AND +namespace = ? ORDER BY id"
+    def ids_with_prefix(
+        self, namespace: str, prefix: str, limit: int = 6, *, kind: str = "mem"
+    ) -> list[str]:
+        """Full ids of memories, or of entities (`ent`), that start with `prefix`, ascending."""
+        table = NODE_TABLES[kind]
+        sql = f"SELECT id FROM {table} WHERE id BETWEEN ? AND ? AND +namespace = ? ORDER BY id"
         with store_faults(self._where):
-            rows = each(self._conn, sql, (*id_range(prefix, "mem"), namespace))
-            return starting(rows, "mem", prefix, limit)
+            rows = each(self._conn, sql, (*id_range(prefix, kind), namespace))
+            return starting(rows, kind, prefix, limit)
 
     def known_hashes(self, namespace: str, hashes: Sequence[str]) -> set[str]:
         """Those of these content hashes that some memory of the namespace has, expired or not."""
         sql = "SELECT content_hash FROM memories WHERE namespace = ? AND content_hash IN (?*)"
         wanted = {bytes.fromhex(one) for one in hashes}
-        return {digest.hex() for (digest,) in self._rows_in(sql, wanted, namespace)}
+        return {digest.hex() for (digest,) in self.fetch_in(sql, wanted, namespace)}
 
     def ids_with_hashes(self, namespace: str, hashes: Sequence[str]) -> list[bytes]:
         """Ids (16 bytes) of the memories with one of these content hashes, expired or not,
         ascending."""
         sql = "SELECT id FROM memories WHERE namespace = ? AND content_hash IN (?*)"
         wanted = {bytes.fromhex(one) for one in hashes}
-        return sorted(id for (id,) in self._rows_in(sql, wanted, namespace))
+        return sorted(id for (id,) in self.fetch_in(sql, wanted, namespace))
 
     def same_text(
         self,
@@ -230,7 +233,7 @@ class LedgerView:
         """id of 16 bytes → (row number, content hash of 32 bytes) of the known ones. Neither ever
         changes, and no other memory gets the number of a forgotten one."""
         sql = 'SELECT id, "row", content_hash FROM memories WHERE +namespace = ? AND id IN (?*)'
-        return {id: (row, digest) for id, row, digest in self._rows_in(sql, ids, namespace)}
+        return {id: (row, digest) for id, row, digest in self.fetch_in(sql, ids, namespace)}
 
     def text_owners(
         self, namespace: str, ids: Sequence[bytes]
@@ -241,7 +244,7 @@ class LedgerView:
             "SELECT id, scope, author, t_invalid_us, t_expired_us, confirmed FROM memories"
             " WHERE +namespace = ? AND id IN (?*)"
         )
-        return {row[0]: row[1:] for row in self._rows_in(sql, ids, namespace)}
+        return {row[0]: row[1:] for row in self.fetch_in(sql, ids, namespace)}
 
     def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, tuple[str, bytes]]:
         """id → (model, float32 bytes) for those that have a vector."""
@@ -250,7 +253,7 @@ class LedgerView:
             ' JOIN vectors v ON v.memory = m."row" WHERE +m.namespace = ? AND m.id IN (?*)'
         )
         keys = known_ids(ids, "mem")
-        rows = self._rows_in(sql, keys, namespace)
+        rows = self.fetch_in(sql, keys, namespace)
         return {keys[id]: (model, embedding) for id, model, embedding in rows}
 
     def normal_texts(self, namespace: str, ids: Sequence[str]) -> dict[str, str]:
@@ -258,7 +261,7 @@ class LedgerView:
         sql = "SELECT id, content, content_hash FROM memories WHERE +namespace = ? AND id IN (?*)"
         keys = known_ids(ids, "mem")
         found: dict[str, str] = {}
-        for id, content, digest in self._rows_in(sql, keys, namespace):
+        for id, content, digest in self.fetch_in(sql, keys, namespace):
             check_text(content, digest, id, self._where)
             found[keys[id]] = content
         return found
@@ -268,31 +271,29 @@ class LedgerView:
         row = self._row("mem", namespace, memory_id)
         if row is None:
             return []
+        sql = (
+            "SELECT id, event_type, occurred_us, recorded_us, seq, source, actor,"
+            ' artifact_ref, payload FROM events WHERE memory = ? ORDER BY seq, "row" LIMIT ?'
+        )
         with store_faults(self._where):
-            rows = each(
-                self._conn,
-                "SELECT id, event_type, occurred_us, recorded_us, seq, source, actor,"
-                ' artifact_ref, payload FROM events WHERE memory = ? ORDER BY seq, "row" LIMIT ?',
-                (row, -1 if limit is None else limit),
-            )
-            return [event_of(event, memory_id) for event in rows]
+            events = fetch(self._conn, sql, (row, -1 if limit is None else limit))
+            return [event_of(event, memory_id) for event in events]
 
     def sources(self, namespace: str, memory_id: str) -> list[Source]:
         """Sources with an unexpired PRODUCED edge to the memory, oldest first."""
         row = self._row("mem", namespace, memory_id)
         if row is None:
             return []
+        sql = (
+            "SELECT s.id, s.source_type, s.created_us, s.ingested_us, s.path,"
+            " s.agent, s.session_id, s.metadata FROM edges e"
+            ' JOIN sources s ON s."row" = e.from_row'
+            " WHERE e.to_row = ? AND e.edge_type = ? AND e.expired_seq = 0"
+            ' ORDER BY s."row"'
+        )
         with store_faults(self._where):
-            rows = each(
-                self._conn,
-                "SELECT s.id, s.source_type, s.created_us, s.ingested_us, s.path,"
-                " s.agent, s.session_id, s.metadata FROM edges e"
-                ' JOIN sources s ON s."row" = e.from_row'
-                " WHERE e.to_row = ? AND e.edge_type = ? AND e.expired_seq = 0"
-                ' ORDER BY s."row"',
-                (row, EDGE_CODES["PRODUCED"]),
-            )
-            return [source_of(source) for source in rows]
+            sources = fetch(self._conn, sql, (row, EDGE_CODES["PRODUCED"]))
+            return [source_of(source) for source in sources]
 
     def edges(self, namespace: str, node_id: str, edge_type: str | None = None) -> list[Edge]:
         """Unexpired edges that start or end at the node, by weight descending, then id."""
@@ -323,8 +324,7 @@ class LedgerView:
 
     def head_at(self, seq: int) -> bytes | None:
         """Head of the chain after transaction `seq`; None when there is none."""
-        with store_faults(self._where):
-            rows = fetch(self._conn, "SELECT h FROM chain WHERE seq = ?", (seq,))
+        rows = self.fetch("SELECT h FROM chain WHERE seq = ?", (seq,))
         return rows[0][0] if rows else None
 
     def list_memories(self, namespace: str, listing: Listing) -> list[Memory]:
@@ -333,30 +333,23 @@ class LedgerView:
         Raises:
             StoreDamagedError: a memory was never written so.
         """
+        ends = self._known_ends(namespace, listing)
+        rows = self.fetch(*memory_queries.page_sql(namespace, listing, ends))
         with store_faults(self._where):
-            sql, values = memory_queries.page_sql(
-                namespace, listing, self._known_ends(namespace, listing)
-            )
-            rows = fetch(self._conn, sql, values)
             self.checked.check(self._conn, self._where, list(map(stored_row, rows)))
         return [memory_of(row, self._where) for row in rows]
 
     def count_memories(self, namespace: str, listing: Listing) -> int:
         """How many a full listing would give; offset and limit are ignored."""
-        with store_faults(self._where):
-            sql, values = memory_queries.count_sql(
-                namespace, listing, self._known_ends(namespace, listing)
-            )
-            ((count,),) = fetch(self._conn, sql, values)
+        ends = self._known_ends(namespace, listing)
+        ((count,),) = self.fetch(*memory_queries.count_sql(namespace, listing, ends))
         return int(count)
 
     def listed_ids(self, namespace: str, listing: Listing) -> list[str]:
         """Ids of a full listing, ascending; offset, limit and order are ignored."""
-        with store_faults(self._where):
-            sql, values = memory_queries.ids_sql(
-                namespace, listing, self._known_ends(namespace, listing)
-            )
-            return [id_text("mem", id) for (id,) in fetch(self._conn, sql, values)]
+        ends = self._known_ends(namespace, listing)
+        rows = self.fetch(*memory_queries.ids_sql(namespace, listing, ends))
+        return [id_text("mem", id) for (id,) in rows]
 
     def ids_with_metadata(self, namespace: str, wanted: dict[str, Any]) -> list[str]:
         """Ids whose metadata equals `wanted` in every key given; JSON's types are kept apart,
@@ -383,7 +376,7 @@ class LedgerView:
         """Those of these ids whose withdrawal was recorded by that moment."""
         sql = "SELECT id FROM memories WHERE t_expired_us <= ? AND +namespace = ? AND id IN (?*)"
         keys = known_ids(ids, "mem")
-        return {keys[id] for (id,) in self._rows_in(sql, keys, known_at_us, namespace)}
+        return {keys[id] for (id,) in self.fetch_in(sql, keys, known_at_us, namespace)}
 
     def ends_before(self, namespace: str, known_at_us: int) -> dict[str, int | None]:
         """id → `t_invalid_us` as known at that moment, for memories whose end was written by an
@@ -403,7 +396,7 @@ class LedgerView:
             ' WHERE +m.namespace = ? AND m.id IN (?*) GROUP BY m."row"'
         )
         keys = known_ids(ids, "mem")
-        rows = self._rows_in(sql, keys, known_at_us, namespace)
+        rows = self.fetch_in(sql, keys, known_at_us, namespace)
         return {keys[id]: (count, seen) for id, count, seen in rows}
 
     def recorded_refs(
@@ -415,7 +408,7 @@ class LedgerView:
             ' JOIN memories m ON m."row" = e.memory'
             " WHERE +m.namespace = ? AND m.scope IS ? AND e.artifact_ref IN (?*)"
         )
-        rows = self._rows_in(sql, dict.fromkeys(refs), namespace, scope)
+        rows = self.fetch_in(sql, dict.fromkeys(refs), namespace, scope)
         found: dict[str, str] = {}
         for _event, ref, id in sorted(rows):
             found.setdefault(ref, id_text("mem", id))
@@ -424,12 +417,7 @@ class LedgerView:
     def removed_after(self, after_seq: int) -> list[tuple[bytes, int]]:
         """(id, seq that removed it) of memories and entities of all namespaces that were removed
         after `after_seq`."""
-        with store_faults(self._where):
-            return fetch(
-                self._conn,
-                "SELECT id, seq FROM tombstones WHERE seq > ? ORDER BY seq",
-                (after_seq,),
-            )
+        return self.fetch("SELECT id, seq FROM tombstones WHERE seq > ? ORDER BY seq", (after_seq,))
 
     def touched_after(self, after_seq: int) -> set[str]:
         """Ids of the memories of all namespaces that a transaction after `after_seq` wrote or
@@ -437,8 +425,8 @@ class LedgerView:
         sql = 'SELECT id FROM memories WHERE "row" IN (?*)'
         with store_faults(self._where):
             touched = chain.touched_after(self._conn, after_seq)
-            rows = sorted(row for row in touched if row > 0)
-            return {id_text("mem", id) for (id,) in select_in(self._conn, sql, rows)}
+        rows = sorted(row for row in touched if row > 0)
+        return {id_text("mem", id) for (id,) in self.fetch_in(sql, rows)}
 
     def forgotten_at(self, namespace: str, id: str) -> int | None:
         """When the memory with this id, or this prefix of one, was forgotten, in µs; or None."""
@@ -456,8 +444,7 @@ class LedgerView:
         """Those of these ids whose memory was forgotten, in any namespace."""
         sql = 'SELECT id FROM tombstones WHERE "row" > 0 AND id IN (?*)'
         keys = known_ids(ids, "mem")
-        with store_faults(self._where):
-            return {keys[id] for (id,) in select_in(self._conn, sql, tuple(keys))}
+        return {keys[id] for (id,) in self.fetch_in(sql, keys)}
 
     def products_of(
         self, namespace: str, source_ids: Sequence[str], *, ever: bool = False
@@ -482,7 +469,7 @@ class LedgerView:
         )
 
     def _ids(self, sql: str, namespace: str, keys: Iterable[Any]) -> list[str]:
-        rows = self._rows_in(sql, keys, namespace)
+        rows = self.fetch_in(sql, keys, namespace)
         return [id_text("mem", id) for id in sorted({id for (id,) in rows})]
 
     # --- entities ----------------------------------------------------------------------------
@@ -490,23 +477,16 @@ class LedgerView:
     def entities(self, namespace: str, ids: Sequence[str]) -> list[Entity]:
         """The known ones of these full ids, expired ones too, in the order given."""
         sql = f"{ENTITY_SELECT} WHERE +e.namespace = ? AND e.id IN (?*)"
-        rows = self._rows_in(sql, known_ids(ids, "ent"), namespace)
+        rows = self.fetch_in(sql, known_ids(ids, "ent"), namespace)
         found = {one.id: one for one in (entity_of(row, self._where) for row in rows)}
         return [found[id] for id in ids if id in found]
-
-    def entity_ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:
-        """Full entity ids that start with `prefix`, ascending."""
-        sql = "SELECT id FROM entities WHERE id BETWEEN ? AND ? AND +namespace = ? ORDER BY id"
-        with store_faults(self._where):
-            rows = each(self._conn, sql, (*id_range(prefix, "ent"), namespace))
-            return starting(rows, "ent", prefix, limit)
 
     def entities_by_key(self, namespace: str, norm_keys: Sequence[str]) -> dict[str, Entity]:
         """norm_key → the unexpired entity that has it."""
         sql = (
             f"{ENTITY_SELECT} WHERE e.expired_us IS NULL AND e.namespace = ? AND e.norm_key IN (?*)"
         )
-        rows = self._rows_in(sql, dict.fromkeys(norm_keys), namespace)
+        rows = self.fetch_in(sql, dict.fromkeys(norm_keys), namespace)
         found = [entity_of(row, self._where) for row in rows]
         return {entity.norm_key: entity for entity in found}
 
@@ -516,7 +496,7 @@ class LedgerView:
             "SELECT norm_key, id FROM entities"
             " WHERE expired_us IS NULL AND namespace = ? AND norm_key IN (?*)"
         )
-        rows = self._rows_in(sql, dict.fromkeys(norm_keys), namespace)
+        rows = self.fetch_in(sql, dict.fromkeys(norm_keys), namespace)
         return {key: id_text("ent", id) for key, id in rows}
 
     def named_entities(self, namespace: str, ids: Sequence[str]) -> list[NamedEntity]:
@@ -529,7 +509,7 @@ class LedgerView:
         keys = known_ids(ids, "ent")
         return [
             (keys[id], type, name, seq, expired, None if into is None else id_text("ent", into))
-            for id, type, name, seq, expired, into in self._rows_in(sql, keys, namespace)
+            for id, type, name, seq, expired, into in self.fetch_in(sql, keys, namespace)
         ]
 
     def list_entities(self, namespace: str, listing: EntityListing) -> list[tuple[Entity, int]]:
@@ -539,16 +519,14 @@ class LedgerView:
         columns = ENTITY_SELECT.replace(" FROM entities e", f", ({_COUNT}) FROM entities e")
         sql = f"{columns} WHERE {condition} ORDER BY 17 DESC, e.id LIMIT ? OFFSET ?"
         limit = -1 if listing.limit is None else listing.limit
-        with store_faults(self._where):
-            rows = fetch(self._conn, sql, (*values, limit, listing.offset))
+        rows = self.fetch(sql, (*values, limit, listing.offset))
         return [(entity_of(row[:-1], self._where), row[-1]) for row in rows]
 
     def count_entities(self, namespace: str, listing: EntityListing) -> int:
         """How many a full listing would give."""
         condition, values = listing_condition(namespace, listing)
-        with store_faults(self._where):
-            sql = f"SELECT COUNT(*) FROM entities e WHERE {condition}"
-            ((count,),) = fetch(self._conn, sql, values)
+        sql = f"SELECT COUNT(*) FROM entities e WHERE {condition}"
+        ((count,),) = self.fetch(sql, values)
         return int(count)
 
     # --- what belongs to memories ------------------------------------------------------------
@@ -565,7 +543,7 @@ class LedgerView:
         )
         keys = known_ids(memory_ids, "mem")
         found: dict[str, list[Mentioned]] = {}
-        for id, entity, confidence in self._rows_in(sql, keys, namespace):
+        for id, entity, confidence in self.fetch_in(sql, keys, namespace):
             one = Mentioned(
                 memory_id=keys[id], entity_id=id_text("ent", entity), confidence=confidence
             )
@@ -581,7 +559,7 @@ class LedgerView:
             " AND e.from_row IN (?*)"
         )
         found: dict[int, list[str]] = {}
-        for row, name in self._rows_in(sql, rows):
+        for row, name in self.fetch_in(sql, rows):
             found.setdefault(row, []).append(name)
         return found
 
@@ -596,7 +574,7 @@ class LedgerView:
         )
         keys = known_ids(entity_ids, "ent")
         found: dict[str, list[str]] = {id: [] for id in keys.values()}
-        for entity, memory in self._rows_in(sql, keys, namespace):
+        for entity, memory in self.fetch_in(sql, keys, namespace):
             found[keys[entity]].append(id_text("mem", memory))
         return {id: memories for id, memories in found.items() if memories}
 
@@ -619,7 +597,7 @@ class LedgerView:
         )
         keys = known_ids(memory_ids, "mem")
         found: dict[str, list[str]] = {}
-        for id, position, text in self._rows_in(sql, keys, namespace):
+        for id, position, text in self.fetch_in(sql, keys, namespace):
             texts = found.setdefault(keys[id], [])
             if position != NO_QUESTION:
                 texts.append(text)
@@ -668,11 +646,8 @@ class LedgerView:
 
     def _between(self, namespace: str, low: bytes, high: bytes) -> Iterator[tuple[Any, ...]]:
         """Edges with ids from `low` to `high`."""
-        found = fetch(
-            self._conn,
-            "SELECT DISTINCT edge_type FROM edges WHERE id BETWEEN ? AND ?",
-            (low, high),
-        )
+        sql = "SELECT DISTINCT edge_type FROM edges WHERE id BETWEEN ? AND ?"
+        found = self.fetch(sql, (low, high))
         stored = set(stored_codes())
         for (code,) in found:
             if code in stored:
@@ -697,8 +672,7 @@ class LedgerView:
         if not every:
             return []
         sql = f"SELECT * FROM ({every}) ORDER BY t_created_us DESC, 1 LIMIT ?2"
-        with store_faults(self._where):
-            rows = fetch(self._conn, sql, (namespace, -1 if limit is None else limit))
+        rows = self.fetch(sql, (namespace, -1 if limit is None else limit))
         return [edge_of(row) for row in rows]
 
     def outgoing(self, namespace: str, edge_type: str, memory_ids: Sequence[str]) -> list[Edge]:
@@ -724,9 +698,9 @@ class LedgerView:
 
     def namespaces(self) -> list[str]:
         """Namespaces that hold memories, ascending."""
-        with store_faults(self._where):
-            rows = each(self._conn, "SELECT DISTINCT namespace FROM memories ORDER BY 1")
-            return [name for (name,) in rows]
+        return [
+            name for (name,) in self.fetch("SELECT DISTINCT namespace FROM memories ORDER BY 1")
+        ]
 
     def projection_rows(self, after_seq: int) -> Iterator[ProjectionRow]:
         """Whole rows of every memory, then of every entity (of all namespaces) that a transaction
@@ -752,11 +726,15 @@ class LedgerView:
             return store_rows.stats(self._conn, namespace, self._seq)
 
     def _select(self, tail: str, values: tuple[Any, ...]) -> list[Memory]:
-        with store_faults(self._where):
-            rows = fetch(self._conn, MEMORY_SELECT + tail, values)
+        rows = self.fetch(MEMORY_SELECT + tail, values)
         return [memory_of(row, self._where) for row in rows]
 
-    def _rows_in(
+    def fetch(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a statement."""
+        with store_faults(self._where):
+            return fetch(self._conn, sql, values)
+
+    def fetch_in(
         self, sql: str, keys: Iterable[Any], *values: str | int | None
     ) -> list[tuple[Any, ...]]:
         """The rows of a statement that takes these values and then, in `IN (?*)`, the keys."""
@@ -768,7 +746,7 @@ class LedgerView:
         whose first one is in `IN (?*)`."""
         keys = known_ids(ids, "mem")
         found: dict[str, list[str]] = {}
-        for id, other in self._rows_in(sql, keys, namespace):
+        for id, other in self.fetch_in(sql, keys, namespace):
             found.setdefault(keys[id], []).append(id_text("mem", other))
         return found
 
@@ -776,12 +754,8 @@ class LedgerView:
         table = NODE_TABLES.get(prefix)
         if table is None or not known_ids([id], prefix):
             return None
-        with store_faults(self._where):
-            rows = fetch(
-                self._conn,
-                f'SELECT "row" FROM {table} WHERE id = ? AND namespace = ?',
-                (id_bytes(id), namespace),
-            )
+        sql = f'SELECT "row" FROM {table} WHERE id = ? AND namespace = ?'
+        rows = self.fetch(sql, (id_bytes(id), namespace))
         return int(rows[0][0]) if rows else None
 
     def _known_ends(self, namespace: str, listing: Listing) -> dict[int, int | None]:
@@ -790,7 +764,8 @@ class LedgerView:
         # an announced end counts as one that holds
         if known is None or (listing.valid_at_us is None and listing.announced_at_us is None):
             return {}
-        found = graph_rows.ends_before(self._conn, namespace, known)
+        with store_faults(self._where):
+            found = graph_rows.ends_before(self._conn, namespace, known)
         return {row: end for (row, _id), end in found.items()}
 
 

@@ -15,11 +15,9 @@ from vestig.store.records.memory_versions import put_rows
 from vestig.store.records.reads import LedgerView
 from vestig.store.sqlite.connections import (
     damaged,
-    fetch,
     known_ids,
     rows_of,
     select_in,
-    store_faults,
 )
 from vestig.store.tables.schema import INDEX, columns_sql
 from vestig.types import Memory
@@ -91,9 +89,8 @@ def _rows(view: LedgerView, sql: str, values: tuple[Any, ...]) -> list[RuleRow]:
     Raises:
         StoreDamagedError: one was never written so.
     """
-    with store_faults(view.where):
-        rows = fetch(view.connection, sql, values)
-        links = dict(select_in(view.connection, _LINKS, sorted({row[_AT["seq"]] for row in rows})))
+    rows = view.fetch(sql, values)
+    links = dict(view.fetch_in(_LINKS, sorted({row[_AT["seq"]] for row in rows})))
     found = []
     for row in rows:
         columns, (id, *counts) = row[:_WIDTH], row[_WIDTH:]

@@ -92,7 +92,9 @@ def forget_plan(report: ForgetReport, args: Args) -> str:
         *_documents_of(report, "would go too, with all versions"),
     ]
     rows = ", ".join(f"{name} {count}" for name, count in report.rows_removed.items() if count)
-    return "\n".join([*lines, f"With all that is kept of them, in rows: {rows}", *_beside(report)])
+    return "\n".join(
+        [*lines, f"With all that is kept of them, in rows: {rows}", *_side_effects(report)]
+    )
 
 
 def forgotten(report: ForgetReport, args: Args) -> str:
@@ -108,7 +110,7 @@ def forgotten(report: ForgetReport, args: Args) -> str:
         f" {count_of(report.residues, 'residue')}"
     )
     named = _listed("A word of the name stays in", report.also_named)
-    return "\n".join([head, *items, *_beside(report), *named])
+    return "\n".join([head, *items, *_side_effects(report), *named])
 
 
 def _items_of(report: ForgetReport, done: str) -> list[str]:
@@ -143,7 +145,7 @@ def indented(ids: Sequence[str], texts: Mapping[str, str] = MappingProxyType({})
     return [*(f"  {id}  {texts.get(id, '')}".rstrip() for id in ids[:_PLANNED_IDS]), *more]
 
 
-def _beside(report: ForgetReport) -> list[str]:
+def _side_effects(report: ForgetReport) -> list[str]:
     """Lines about what a forgetting leaves or changes beside the memories that go."""
     holders = report.residual_holders
     return [

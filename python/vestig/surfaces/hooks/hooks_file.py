@@ -311,7 +311,7 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
         text = self._text(self.path)
         copies = self._copies()
         there = {path: self._without_ours(copy, self._stays) for path, copy in copies.items()}
-        left = text if text is None else self._left(text, copies, there)
+        left = text if text is None else self._remaining_text(text, copies, there)
         if text is not None and left != text:
             self._check_writable()
         gone = [
@@ -343,7 +343,9 @@ class HooksFile(msgspec.Struct, frozen=True, kw_only=True):
         for path in change.gone:
             path.unlink(missing_ok=True)
 
-    def _left(self, text: str, copies: Mapping[Path, str], there: Mapping[Path, str]) -> str | None:
+    def _remaining_text(
+        self, text: str, copies: Mapping[Path, str], there: Mapping[Path, str]
+    ) -> str | None:
         """The text without Vestig's hooks; None for a file that goes, for it was made for them.
 
         Args:

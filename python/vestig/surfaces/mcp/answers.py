@@ -30,7 +30,7 @@ from vestig.calls.filter import Filter, checked_filter
 from vestig.calls.queries import RecallRequest, RetrieveRequest
 from vestig.errors import ConflictError, NotFoundError, ValidationError
 from vestig.filters import moments
-from vestig.language.text_forms import one_line
+from vestig.language.text_forms import one_line, word_list
 from vestig.language.time.printed_dates import day_of
 from vestig.lazy_pattern import lazy_pattern
 from vestig.memories.read import anchors_of, as_known
@@ -276,17 +276,9 @@ _RELATED_CHARS: Final = 160
 _EVENTS_SHOWN: Final = 20
 # Of a memory as `show` gives it: what stands in the text already, and what only the store needs.
 _NOT_IN_FIELDS: Final = frozenset(
-    (
-        "content",
-        "content_hash",
-        "embedding_dimensions",
-        "embedding_head",
-        "embedding_model",
-        "keywords",
-        "related",
-        "versions",
-        "mentions",
-        "events",
+    word_list(
+        "content content_hash embedding_dimensions embedding_head embedding_model keywords"
+        " related versions mentions events"
     )
 )
 # The word behind `code=` in the name of a counter.

@@ -35,11 +35,11 @@ def _listed(found: BranchList, _: Mapping[str, Any]) -> str:
     lines = [_line(one) for one in found] or ["No memory is kept with a branch."]
     default = found.default or "none that git names"
     lines.append(f"Default branch: {escaped_breaks(default)}")
-    lines += _left(found)
+    lines += _hint_of_remaining(found)
     return "\n".join(lines)
 
 
-def _left(found: BranchList) -> list[str]:
+def _hint_of_remaining(found: BranchList) -> list[str]:
     """Says what can be done about what stays with branches that were merged or are gone."""
     from vestig.branches.values import GONE, MERGED
 

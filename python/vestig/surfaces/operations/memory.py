@@ -133,11 +133,11 @@ def _committed(call: Call, commit_it: Callable[..., Any], given: dict[str, Any])
     if outcome.outcome is CommitOutcomeKind.REJECTED_HYGIENE:
         raise HygieneError(outcome)
     if outcome.seq is not None and not call.options.get("as_json"):
-        call.shown |= _beside(call.store, outcome)
+        call.shown |= _replaced_and_similar(call.store, outcome)
     return outcome
 
 
-def _beside(store: Vestig, outcome: CommitOutcome) -> dict[str, Any]:
+def _replaced_and_similar(store: Vestig, outcome: CommitOutcome) -> dict[str, Any]:
     """Return what the text of an outcome is made with: until when what it supersedes holds, where a
     later time was announced; else which of the similar memories it may replace, those that it
     states anew and those that are nearly equal, but no values of other keys, and which have the

@@ -1,4 +1,5 @@
-"""Stored questions that are like the query: no evidence for an answer, and shown last.
+"""Stored questions like the query, and the turn that answers each: no evidence for an answer, and
+shown last.
 
 The results are ranked without them, as if they had not been stored. A turn that answers one takes
 the place that the question would have.
@@ -7,16 +8,15 @@ the place that the question would have.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from vestig.ports import Scan, ScanRow
-from vestig.store.projection.scan_objects import Row
 
 # A scan without these memories, with the rows of watched ones; ids of 16 bytes each.
 ScanWithout = Callable[[bytes, bytes], Scan]
 
 
-class Asked(NamedTuple):
+class QuestionMatches(NamedTuple):
     """The stored questions that are like a query.
 
     Args:
@@ -28,14 +28,14 @@ class Asked(NamedTuple):
     answered_by: Mapping[bytes, bytes]
 
     @classmethod
-    def of(cls, found: Sequence[tuple[bytes, bytes | None]]) -> Asked:
+    def of(cls, found: Sequence[tuple[bytes, bytes | None]]) -> QuestionMatches:
         """Make it of what the core found."""
         answers = {question: answer for question, answer in found if answer is not None}
         return cls([question for question, _ in found], answers)
 
 
 def rows_with_answers(
-    asked: Asked, rows: Sequence[ScanRow], scan: ScanWithout
+    matches: QuestionMatches, rows: Sequence[ScanRow], scan: ScanWithout
 ) -> tuple[Sequence[ScanRow], Scan | None]:
     """Return the rows with the answers of stored questions at the places that these would have,
     and the scan in which these questions count, where an answer was raised by one.
@@ -43,24 +43,23 @@ def rows_with_answers(
     Args:
         rows: of the scan without the questions, best first.
     """
-    if not asked.answered_by:
+    if not matches.answered_by:
         return rows, None
-    questions = b"".join(asked.answered_by)
-    unanswered = b"".join(id for id in asked.ids if id not in asked.answered_by)
-    # rows of a changed scan come from the core too
+    questions = b"".join(matches.answered_by)
+    unanswered = b"".join(id for id in matches.ids if id not in matches.answered_by)
     wide = scan(unanswered, questions)
-    levels = {row.id: cast("Row", row) for row in (*wide.rows, *wide.watched)}
-    ranked = {row.id: cast("Row", row) for row in rows}
-    missing = [id for id in dict.fromkeys(asked.answered_by.values()) if id not in ranked]
+    levels = {row.id: row for row in (*wide.rows, *wide.watched)}
+    ranked = {row.id: row for row in rows}
+    missing = [id for id in dict.fromkeys(matches.answered_by.values()) if id not in ranked]
     if missing:
-        narrow = scan(b"".join(asked.ids), b"".join(missing))
-        ranked |= {row.id: cast("Row", row) for row in narrow.watched}
+        narrow = scan(b"".join(matches.ids), b"".join(missing))
+        ranked |= {row.id: row for row in narrow.watched}
     # of several questions the best stands where the latest answer goes
     places = sorted(
-        (levels[id] for id in asked.answered_by if id in levels),
+        (levels[id] for id in matches.answered_by if id in levels),
         key=lambda row: -row.final_score,
     )
-    latest = [id for id in dict.fromkeys(asked.answered_by.values()) if id in ranked]
+    latest = [id for id in dict.fromkeys(matches.answered_by.values()) if id in ranked]
     raised = dict[bytes, ScanRow]()
     for answer, question in zip(latest, places, strict=False):
         own = ranked[answer]
@@ -84,7 +83,7 @@ def with_raised(rows: Sequence[ScanRow], raised: Sequence[ScanRow]) -> list[Scan
 
 
 def rows_that_ask(
-    asked: Asked, rows: Sequence[ScanRow], count: int, scan: ScanWithout
+    matches: QuestionMatches, rows: Sequence[ScanRow], count: int, scan: ScanWithout
 ) -> list[ScanRow]:
     """Return the rows of the latest of these questions, for the places behind all results.
 
@@ -92,9 +91,9 @@ def rows_that_ask(
         rows: the results before them.
         count: how many there are at most.
     """
-    shown = asked.ids[:count]
+    shown = matches.ids[:count]
     found = scan(b"", b"".join(shown))
-    of = {row.id: cast("Row", row) for row in (*found.rows, *found.watched)}
+    of = {row.id: row for row in (*found.rows, *found.watched)}
     least, asking = min((row.final_score for row in rows), default=1.0), list[ScanRow]()
     for id in shown:
         if id in of:
