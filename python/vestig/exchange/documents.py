@@ -41,9 +41,11 @@ from vestig.exchange.kept_passages import (
     Before,
     KnownFiles,
     before_of,
+    others_of,
     update_of,
 )
 from vestig.exchange.passages import CutDocument, Markup, Passage, cut_document
+from vestig.exchange.shared_titles import SharedTitles
 from vestig.firewall import SecretError, counted, masked_text
 from vestig.ids import new_id
 from vestig.results import FORGOTTEN_PASSAGE, AddedDocument
@@ -154,7 +156,10 @@ def import_documents(
             group = following
     if options.dry_run:
         reader.count_all()
-    _write_late(session, late)
+    else:
+        _write_late(session, late)
+        reader.titles.lost([id for one in late for id in one.version.left])
+        reader.titles.write()
     return frozenset(reader.seen)
 
 
@@ -198,6 +203,7 @@ def _write(
     for share in group.shares:
         share.document.version.settle()
     for document in ended:
+        reader.titles.lost(document.version.left)
         if document not in late:
             _count(document, document.version.ended if document in changed else None)
     return late
@@ -285,6 +291,7 @@ class _Reader:
         self.seen: set[str] = set()
         self._counted: list[_Document] = []
         self._known = KnownFiles(session, options.scope)
+        self.titles = SharedTitles(session)
 
     def groups(self) -> Iterator[_Group]:
         """The passages of all documents that are to be compared, a transaction at a time."""
@@ -318,10 +325,15 @@ class _Reader:
     def divided(self, group: _Group) -> list[Item]:
         """The passages that are new to the store, each once; the others are kept. All are noted in
         the versions of their documents."""
-        chosen: dict[str, Item] = {}
+        chosen, owners = dict[str, Item](), dict[str, DocumentName]()
         with self._session.ledger.read() as view:
             for document, items, _ in group.shares:
+                name = document.version.name
                 for item in self._not_kept(view, document, items):
+                    first = owners.setdefault(item.identity, name)
+                    if first != name:
+                        self.titles.note(chosen[item.identity], first)
+                        self.titles.note(item, name)
                     document.kept += item.identity in chosen
                     document.version.items.append(chosen.setdefault(item.identity, item))
         return list(chosen.values())
@@ -350,7 +362,10 @@ class _Reader:
         for item in items:
             known = standing.get(item.identity)
             if known is not None:
-                update = update_of(view, version, document.before, known, item, now_us)
+                others = others_of(view, version, known)
+                if others or known.id not in document.before.ids:
+                    self.titles.note(item, version.name)
+                update = update_of(others, version, document.before, known, item, now_us)
                 if update is not None:
                     version.updates[known.id] = update
                 version.ids[item.identity] = known.id

@@ -7,6 +7,7 @@ another source holds all that it produced.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from vestig.calls.filter import Filter
@@ -17,6 +18,7 @@ from vestig.memories.states import event
 from vestig.other_words import by_caller
 from vestig.session.session import Session
 from vestig.store.records import documents
+from vestig.store.records.documents import DocumentName
 from vestig.store.records.reads import LedgerView
 from vestig.types import EdgeType, EventType, Memory, Source
 
@@ -104,7 +106,7 @@ def left_of(memories: Sequence[Memory], shared: Sequence[Shared]) -> list[Memory
 def without_own(shared: Shared, now_us: int) -> ChangeSet:
     """Changes by which a memory that stays is no longer of the sources that go."""
     memory = shared.memory
-    title = shared_title(memory, shared.others, shared.own)
+    title = shared_title(memory, shared.others)
     renamed = title != memory.title
     payload = {"old": {"title": memory.title}, "new": {"title": title}}
     return ChangeSet(
@@ -161,30 +163,28 @@ def _named(session: Session, several: Sequence[Shared]) -> str:
 def shared_title(
     memory: Memory,
     holders: Sequence[Source],
-    before: Sequence[Source] = (),
-    given: Mapping[str, str] | None = None,
+    given: Mapping[DocumentName, str] = MappingProxyType({}),
 ) -> str | None:
     """The title of a passage that says all documents which hold it: their titles, then the part of
     its path of headings that is the same in all of them. Its own where none of them has a title.
 
     Args:
-        before: documents that held it and do not any more.
-        given: the titles that documents which were read give to it, by those of the documents.
+        given: the titles that documents which were read give to it.
     """
     titles = _titles(holders)
     if not titles:
         return memory.title
-    known = _titles([*holders, *before])
-    paths = [_headings(memory.title or "", known)]
-    paths += [_headings(title, [document]) for document, title in (given or {}).items()]
-    tail = _common_tail(paths)
-    more = len(titles) - _TITLES_SHOWN
+    files = {documents.name_of(one): one for one in holders if one.source_type == "file"}
+    paths = [_headings(given[name], _titles([one])) for name, one in files.items() if name in given]
+    if len(paths) < len(files):
+        paths.append(_headings(memory.title or "", titles))
+    tail, more = _common_tail(paths), len(titles) - _TITLES_SHOWN
     shown = titles if more <= 1 else [*titles[:_TITLES_SHOWN], f"{more} more"]
-    for names in (shown, [f"{len(titles)} documents"]):
-        title = _BETWEEN.join([_AND.join(names), *tail])
-        if len(title) <= _TITLE_CHARS_MAX:
+    for parts in ([_AND.join(shown), *tail], [f"{len(titles)} documents", *tail]):
+        title = _BETWEEN.join(parts)
+        if len(title) <= _TITLE_CHARS_MAX or len(titles) == 1:
             return title
-    return f"{len(titles)} documents" if len(titles) > 1 else titles[0][:_TITLE_CHARS_MAX]
+    return f"{len(titles)} documents"
 
 
 def _titles(sources: Sequence[Source]) -> list[str]:
