@@ -53,6 +53,19 @@ def before_of(version: Source | None, made: Sequence[Memory]) -> Before:
     )
 
 
+def is_unchanged(version: Source, size: int, file_us: int) -> bool:
+    """Returns whether a file has the size and the time that it had when a version was read."""
+    if documents.has_ended(version):
+        return False
+    return version.metadata.get("size") == size and to_us(version.created_at) == file_us
+
+
+def passages_of(source: Source) -> int:
+    """Returns how many passages a version has."""
+    found = source.metadata.get("passages")
+    return found if isinstance(found, int) else 0
+
+
 def others_of(view: LedgerView, version: DocumentVersion, memory: Memory) -> list[Source]:
     """Returns the sources of a passage that are no versions of a document."""
     return [
