@@ -151,8 +151,8 @@ def test_kept_passages_take_over_what_the_front_matter_says_anew(
     imported("title: Other\ndate: 2024-09-30\ntags: [fleet, van]\n")
     imported("title: Other\ndate: 2024-09-30\ntags: [van]\n")
     assert stored() == {
-        ("Company > Vans", ("fleet", "van"), "2024-06-30"),
-        ("Company > Vans > Tyres", ("own", "fleet", "van"), "2024-06-30"),
+        ("Company; Other > Vans", ("fleet", "van"), "2024-06-30"),
+        ("Company; Other > Vans > Tyres", ("own", "fleet", "van"), "2024-06-30"),
     }
     assert store.admin.doctor().exit_code == 0
     assert path.exists()

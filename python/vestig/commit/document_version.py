@@ -46,6 +46,7 @@ class DocumentVersion(msgspec.Struct, kw_only=True, eq=False):
         updates: what changes in passages that stand, by their ids.
         tried: there were passages to be written.
         ended: how many passages of the version before are gone, once it is decided.
+        left: ids of those that it lacks and something else states.
         moved_from: the name before of a document whose file has moved.
     """
 
@@ -61,6 +62,7 @@ class DocumentVersion(msgspec.Struct, kw_only=True, eq=False):
     updates: dict[str, ChangeSet] = msgspec.field(default_factory=dict)
     tried: bool = False
     ended: int = 0
+    left: tuple[str, ...] = ()
     moved_from: DocumentName | None = None
 
     def known_ids(self) -> dict[str, str]:
@@ -216,7 +218,7 @@ def add_versions(
     for version in stored:
         version.add_source(view, rows)
     for version, gone, said in lost_of(view, stored, stays):
-        version.ended = len(gone)
+        version.ended, version.left = len(gone), tuple(one.id for one in said)
         successors = version.successors(view, gone)
         _unsay(view, rows, said, (version.name, version.moved_from))
         for memory in gone:
@@ -332,8 +334,8 @@ class DocumentEnds:
             found.append((version, passages, said))
         return found
 
-    def write(self, session: Session) -> list[tuple[Source, list[Memory]]]:
-        """Ends them in one transaction; what ended."""
+    def write(self, session: Session) -> list[tuple[Source, list[Memory], list[Memory]]]:
+        """Ends them in one transaction; what ended, and what something else says (`lost`)."""
         with session.ledger.write(session.now_us()) as txn:
             rows = Rows(now_us=session.now_us(), model=session.embedder.model)
             found = self.lost(txn)
@@ -347,7 +349,7 @@ class DocumentEnds:
                     rows.events += changes.events
             txn.apply(rows.change_set(self._namespace))
         session.keeper.after_commit(txn)
-        return [(version, passages) for version, passages, _ in found]
+        return found
 
 
 def write_versions(

@@ -188,6 +188,19 @@ def decoded(data: bytes) -> str:
         ) from None  # fmt: skip
 
 
+def dated(date_us: int | None, text: DocumentText, now_us: int) -> tuple[int, str]:
+    """When a document was written, and what says so."""
+    if date_us is not None:
+        return date_us, "front_matter"
+    if text.date_us is not None:
+        return text.date_us, "header"
+    named = date_in(text.label)
+    # a day to come is what the document is about
+    if named is not None and named <= now_us:
+        return named, "file_name"
+    return (now_us, "now") if text.file_us is None else (text.file_us, "file_time")
+
+
 def date_in(name: str) -> int | None:
     """The date in the name of a file, in microseconds since 1970; None where there is none, or
     several. Digits within a word or a longer number are no date.

@@ -29,7 +29,7 @@ from vestig.exchange.document_hints import hints_on
 from vestig.exchange.document_text import (
     DocumentText,
     FrontMatter,
-    date_in,
+    dated,
     document_at,
     document_of,
     front_matter,
@@ -41,9 +41,14 @@ from vestig.exchange.kept_passages import (
     Before,
     KnownFiles,
     before_of,
+    is_unchanged,
+    others_of,
+    passages_of,
     update_of,
 )
+from vestig.exchange.moved_folders import ReadFile, moved_documents
 from vestig.exchange.passages import CutDocument, Markup, Passage, cut_document
+from vestig.exchange.shared_titles import SharedTitles
 from vestig.firewall import SecretError, counted, masked_text
 from vestig.ids import new_id
 from vestig.results import FORGOTTEN_PASSAGE, AddedDocument
@@ -51,7 +56,7 @@ from vestig.session.session import Session, cleaned, count_secrets
 from vestig.store.records import documents
 from vestig.store.records.documents import DocumentName
 from vestig.store.records.reads import LedgerView
-from vestig.times import from_us, to_us
+from vestig.times import from_us
 from vestig.turns import give_way, shared_or
 from vestig.types import CommitOutcome, CommitOutcomeKind, ItemError, Memory, OriginType, Source
 
@@ -154,7 +159,10 @@ def import_documents(
             group = following
     if options.dry_run:
         reader.count_all()
-    _write_late(session, late)
+    else:
+        _write_late(session, late)
+        reader.titles.lost([id for one in late for id in one.version.left])
+        reader.titles.write()
     return frozenset(reader.seen)
 
 
@@ -198,6 +206,7 @@ def _write(
     for share in group.shares:
         share.document.version.settle()
     for document in ended:
+        reader.titles.lost(document.version.left)
         if document not in late:
             _count(document, document.version.ended if document in changed else None)
     return late
@@ -245,10 +254,7 @@ def _is_known(session: Session, document: _Document) -> bool:
 
 
 def _is_unchanged(previous: Source, file: DocumentFile) -> bool:
-    if file.file_us is None or documents.has_ended(previous):
-        return False
-    same = previous.metadata.get("size") == file.size
-    return same and to_us(previous.created_at) == file.file_us
+    return file.file_us is not None and is_unchanged(previous, file.size, file.file_us)
 
 
 def _refusal(place: int, outcome: CommitOutcome) -> ItemError:
@@ -257,14 +263,13 @@ def _refusal(place: int, outcome: CommitOutcome) -> ItemError:
     return ItemError(index=place, code="hygiene-rejected", message=why)
 
 
+def _is_new(previous: Source | None) -> bool:
+    return previous is None or documents.has_ended(previous)
+
+
 def _lengths(items: Sequence[Item]) -> dict[str, int]:
     """Text → its length, of passages in order."""
     return {item.identity: len(item.given) for item in items}
-
-
-def _passages_of(source: Source) -> int:
-    found = source.metadata.get("passages")
-    return found if isinstance(found, int) else 0
 
 
 class _Reader:
@@ -281,10 +286,12 @@ class _Reader:
         self._files = files
         self._options = options
         self._gone = list(gone)
+        self._from: dict[str, Source] = {}
         # passages that a dry run has seen, and documents
         self.seen: set[str] = set()
         self._counted: list[_Document] = []
         self._known = KnownFiles(session, options.scope)
+        self.titles = SharedTitles(session)
 
     def groups(self) -> Iterator[_Group]:
         """The passages of all documents that are to be compared, a transaction at a time."""
@@ -318,10 +325,15 @@ class _Reader:
     def divided(self, group: _Group) -> list[Item]:
         """The passages that are new to the store, each once; the others are kept. All are noted in
         the versions of their documents."""
-        chosen: dict[str, Item] = {}
+        chosen, owners = dict[str, Item](), dict[str, DocumentName]()
         with self._session.ledger.read() as view:
             for document, items, _ in group.shares:
+                name = document.version.name
                 for item in self._not_kept(view, document, items):
+                    first = owners.setdefault(item.identity, name)
+                    if first != name:
+                        self.titles.note(chosen[item.identity], first)
+                        self.titles.note(item, name)
                     document.kept += item.identity in chosen
                     document.version.items.append(chosen.setdefault(item.identity, item))
         return list(chosen.values())
@@ -350,7 +362,10 @@ class _Reader:
         for item in items:
             known = standing.get(item.identity)
             if known is not None:
-                update = update_of(view, version, document.before, known, item, now_us)
+                others = others_of(view, version, known)
+                if others or known.id not in document.before.ids:
+                    self.titles.note(item, version.name)
+                update = update_of(others, version, document.before, known, item, now_us)
                 if update is not None:
                     version.updates[known.id] = update
                 version.ids[item.identity] = known.id
@@ -406,12 +421,19 @@ class _Reader:
             known = [newest[name] for name in names if name in newest]
             standing = documents.product_counts(view, self._session.namespace, known)
             to_read_again = documents.wrongly_ended(view, self._session.namespace, known)
+        new = [
+            ReadFile(str(name.path), file.size, file.file_us)
+            for name, file in zip(names, self._files, strict=True)
+            if file.file_us is not None and _is_new(newest.get(name))
+        ]
+        self._from = moved_documents(newest, new, self._options.scope)
+        self._gone += [one for one in self._from.values() if one not in self._gone]
         for name, file in zip(names, self._files, strict=True):
             previous = newest.get(name)
             force = self._options.force or (previous is not None and previous.id in to_read_again)
             if previous is not None and not force and _is_unchanged(previous, file):
                 forgotten = documents.memory_count(previous) - standing.get(previous.id, 0)
-                passages = _passages_of(previous)
+                passages = passages_of(previous)
                 file.tally.unchanged(previous.id, passages, max(0, passages - forgotten))
                 if forgotten:
                     file.tally.left_out[FORGOTTEN_PASSAGE] += forgotten
@@ -439,16 +461,20 @@ class _Reader:
             file.tally.run.warn(f"{controls} control characters were left out")
         file.tally.left_out.update(text.left_out)
         cut = self._cut(text, matter)
-        if cut.passages and (previous is None or documents.has_ended(previous)):
+        old = None
+        if cut.passages and _is_new(previous):
             moved = self._moved(file, text, matter)
             if moved is not None:
                 return moved
+            old = self._edited(file, cut)
         if not cut.passages and previous is None:
             if file.file_us is not None:
                 raise _BlankDocumentError
             raise ValidationError("document", "", "", message="the document holds no text")
         name = DocumentName(self._options.scope, file.path)
         version = self._version(file, text, cut, name)
+        if old is not None:
+            previous, version.moved_from = old, documents.name_of(old)
         part = self._part(text, matter, cut, version)
         items = self._items(file, part, version)
         self._note(version, items, matter, text)
@@ -470,6 +496,14 @@ class _Reader:
             before=before_of(previous, made),
         )
 
+    def _edited(self, file: DocumentFile, cut: CutDocument) -> Source | None:
+        """The document that an edited file of a moved folder was."""
+        old = self._from.get(str(file.path))
+        if old not in self._gone or old is None or old.metadata.get("title") != cut.title:
+            return None
+        self._gone.remove(old)
+        return old
+
     def _note(
         self,
         version: DocumentVersion,
@@ -479,7 +513,7 @@ class _Reader:
     ) -> None:
         """Notes in a version what it gives to its passages, and how long these are."""
         shared = self._options.shared.get("tags") or ()
-        dated_us, _ = _dated(matter.date_us, text, self._session.now_us())
+        dated_us, _ = dated(matter.date_us, text, self._session.now_us())
         noted = {TAGS: list(dict.fromkeys((*matter.tags, *shared))), DATED: dated_us}
         version.metadata |= {"passages": len(items), **noted}
         version.chars = _lengths(items)
@@ -496,7 +530,7 @@ class _Reader:
         the same passages whose file was moved or copied. A text that a caller gives is taken."""
         if file.path is None or file.file_us is None:
             return frozenset()
-        known = self._known.of(version.name)
+        known = self._known.of(version.moved_from or version.name)
         if known is not None:
             return self._forgotten_of(known, version.chars, items, text.size)
         for one in self._known.of_size(text.size, text.format):
@@ -536,9 +570,9 @@ class _Reader:
         self, text: DocumentText, matter: FrontMatter, cut: CutDocument, version: DocumentVersion
     ) -> Part:
         """The passages of a version, checked."""
-        dated = _dated(matter.date_us, text, self._session.now_us())
+        said = dated(matter.date_us, text, self._session.now_us())
         requests = [
-            self._request(passage, version, *dated, tags=matter.tags, author=text.author)
+            self._request(passage, version, *said, tags=matter.tags, author=text.author)
             for passage in cut.passages
         ]
         return prepare_part(self._session, requests, whole=range(len(requests)))
@@ -562,7 +596,7 @@ class _Reader:
             before = document_at(text, str(old.path))
             cut = self._cut(before, matter)
             version = self._version(file, before, cut, name)
-            if _dated(matter.date_us, before, now_us) != _dated(matter.date_us, text, now_us):
+            if dated(matter.date_us, before, now_us) != dated(matter.date_us, text, now_us):
                 continue
             part = self._part(before, matter, cut, version)
             items = [item for _, item in part.items if item.outcome is None]
@@ -711,19 +745,6 @@ class _Reader:
                     if texts == {item.identity for item in items}:
                         return source
         return None
-
-
-def _dated(date_us: int | None, text: DocumentText, now_us: int) -> tuple[int, str]:
-    """When a document was written, and what says so."""
-    if date_us is not None:
-        return date_us, "front_matter"
-    if text.date_us is not None:
-        return text.date_us, "header"
-    named = date_in(text.label)
-    # a day to come is what the document is about
-    if named is not None and named <= now_us:
-        return named, "file_name"
-    return (now_us, "now") if text.file_us is None else (text.file_us, "file_time")
 
 
 # --- a document as text ----------------------------------------------------------------------

@@ -53,8 +53,30 @@ def before_of(version: Source | None, made: Sequence[Memory]) -> Before:
     )
 
 
+def is_unchanged(version: Source, size: int, file_us: int) -> bool:
+    """Returns whether a file has the size and the time that it had when a version was read."""
+    if documents.has_ended(version):
+        return False
+    return version.metadata.get("size") == size and to_us(version.created_at) == file_us
+
+
+def passages_of(source: Source) -> int:
+    """Returns how many passages a version has."""
+    found = source.metadata.get("passages")
+    return found if isinstance(found, int) else 0
+
+
+def others_of(view: LedgerView, version: DocumentVersion, memory: Memory) -> list[Source]:
+    """Returns the sources of a passage that are no versions of a document."""
+    return [
+        one
+        for one in view.sources(memory.namespace, memory.id)
+        if documents.name_of(one) not in (version.name, version.moved_from)
+    ]
+
+
 def update_of(
-    view: LedgerView,
+    others: Sequence[Source],
     version: DocumentVersion,
     before: Before,
     memory: Memory,
@@ -62,12 +84,11 @@ def update_of(
     now_us: int,
 ) -> ChangeSet | None:
     """Returns the changes of a passage that stands by its document as it is now: in title, tags and
-    time. What a caller changed in it stays, and what another document gives it."""
-    others = [
-        one
-        for one in view.sources(memory.namespace, memory.id)
-        if documents.name_of(one) not in (version.name, version.moved_from)
-    ]
+    time. What a caller changed in it stays, and what another document gives it.
+
+    Args:
+        others: as of `others_of`; the title of a passage that has any is written later.
+    """
     changes = FieldChanges(
         title=UNSET if others else item.request.title,
         tags=_tags(version, before, memory, others),

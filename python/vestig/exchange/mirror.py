@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from vestig.commit.document_version import DocumentEnds
 from vestig.errors import ValidationError
 from vestig.exchange.inputs import escaped, file_of
+from vestig.exchange.shared_titles import SharedTitles
 from vestig.session.session import Session
 from vestig.store.records import documents
 from vestig.types import Source
@@ -114,5 +115,8 @@ def end_documents(
         return
     for start in range(0, len(gone), _DOCUMENTS):
         ends = DocumentEnds(session.namespace, gone[start : start + _DOCUMENTS])
-        for version, passages in ends.write(session):
+        titles = SharedTitles(session)
+        for version, passages, said in ends.write(session):
+            titles.lost([one.id for one in said])
             yield str(version.path), len(passages)
+        titles.write()

@@ -10,6 +10,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -18,6 +19,7 @@ import msgspec
 from vestig.calls.items import DeleteRequest
 from vestig.calls.memories import ForgetRequest
 from vestig.calls.upkeep import PruneRequest
+from vestig.changes import ChangeSet
 from vestig.errors import (
     ConflictError,
     ForgetIncompleteError,
@@ -28,6 +30,14 @@ from vestig.ids import id_text
 from vestig.language.names import mention_pattern
 from vestig.language.text_forms import count_of, first_of
 from vestig.lazy_pattern import lazy_pattern
+from vestig.memories.shared_sources import (
+    Shared,
+    left_of,
+    said_of_gone,
+    said_of_shared,
+    shared_by,
+    without_own,
+)
 from vestig.memories.states import (
     check_selection,
     joined,
@@ -85,16 +95,20 @@ def forget(
         notes = () if by_id else selection_warnings(session, space, asked.where)
         by_name = not by_id and "entities" in asked.where.given()
         names = selected_names(session, space, asked.where) if by_name else []
-        rules = list[str]()
+        rules, shared = list[str](), list[Shared]()
 
         def select(view: LedgerView) -> _Selected:
+            nonlocal shared
             named = found if asked.ids is None else _named(session, view, space, asked.ids)
             if asked.only:
                 named = stated_by_no_other(view, space, named, asked.where.given()["sources"])
             memories = view.memories(space, named)
             if by_id:
                 _check_all(session, view, space, named, memories)
-            elif not document:
+            shared = shared_by(view, space, memories, asked.where, document)
+            if not document:
+                memories = left_of(memories, shared)
+            if not (by_id or document):
                 ids = tuple(asked.where.given().get("ids", ()))
                 rules[:] = rule_rows.beside_named(view, space, memories, ids)
                 memories = [one for one in memories if one.id not in rules]
@@ -104,7 +118,10 @@ def forget(
             selected = _with_items(view, space, memories, items)
             if document:
                 return selected._replace(documents=(document,))
-            return selected._replace(documents=selected_documents(view, space, asked.where))
+            beside = tuple(without_own(one, session.now_us()) for one in shared)
+            return selected._replace(
+                documents=selected_documents(view, space, asked.where), beside=beside
+            )
 
         keep = asked.summaries == "keep"
         how = _How(
@@ -117,7 +134,9 @@ def forget(
         report = _forgotten(session, space, select, how)
         stays = _with_words_of(session, space, names, report)
         bound = dict.fromkeys((*rules, *stays.rules))
-        said = (*notes, *_said_of_rules(tuple(bound)), *report.warnings, *_said_of_names(stays))
+        say = said_of_gone if document else said_of_shared
+        said = (*say(session, shared), *_said_of_rules(tuple(bound)), *report.warnings)
+        said = (*notes, *said, *_said_of_names(stays))
         return msgspec.structs.replace(report, also_named=stays.texts, warnings=said)
 
 
@@ -162,11 +181,13 @@ def replace_values(
 
 class _Selected(NamedTuple):
     """Holds the items and memories that a forgetting removes, texts of the items among these, and
-    the versions (ids of sources) of each document that goes as a whole, oldest first."""
+    the versions (ids of sources) of each document that goes as a whole, oldest first; `beside`:
+    changes of memories that stay."""
 
     memories: list[Memory]
     items: list[ItemRow]
     documents: tuple[tuple[str, ...], ...] = ()
+    beside: tuple[ChangeSet, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -231,14 +252,14 @@ def _forgotten(
             degraded.extend(clock_notice(txn.clock_behind_us))
             seq += 1
     proof = erasure.ErasureProof()
-    if not chosen.is_empty and not how.dry_run:
+    rest = [*(one.changes for one in on), *chosen.beside]
+    if not how.dry_run and (rest or not chosen.is_empty):
         session.drop_cached(seq)
-        _hold_on(session, space, on)
+        _write(session, space, rest)
         catch_up(session, degraded)
-        jobs = tuple(removed.embed_jobs.values())
-        proof = prove_and_run(
-            session, {seq: removed.runs}, lambda: session.run_jobs(space, jobs), degraded, named
-        )
+    if not chosen.is_empty and not how.dry_run:
+        jobs = partial(session.run_jobs, space, tuple(removed.embed_jobs.values()))
+        proof = prove_and_run(session, {seq: removed.runs}, jobs, degraded, named)
     proof = msgspec.structs.replace(proof, outside=proof.outside + outside)
     proof, rows = _as_seen(session, proof, removed.rows, same_text)
     return ForgetReport(
@@ -261,11 +282,11 @@ def _forgotten(
     )
 
 
-def _hold_on(session: Session, space: str, on: Sequence[HoldingOn]) -> None:
-    """Writes by what the memories hold on that ended only for what was forgotten."""
-    if on:
+def _write(session: Session, space: str, changes: Sequence[ChangeSet]) -> None:
+    """Writes what changes in memories that stay."""
+    if changes:
         with session.ledger.write(session.now_us(), make=False) as txn:
-            txn.apply(joined(space, [one.changes for one in on]))
+            txn.apply(joined(space, changes))
 
 
 def _as_seen(
@@ -636,7 +657,7 @@ def _remove(session: Session, space: str, id: str, times: DueTimes, done: _Remov
         seq = txn.seq + 1
         clock = clock_notice(txn.clock_behind_us)
     if removed is not None:
-        _hold_on(session, space, on)
+        _write(session, space, [one.changes for one in on])
         done.warnings += [one.warning for one in on]
         done.seq = seq
         done.ids.append(id)

@@ -11,6 +11,7 @@ import msgspec
 
 from vestig.calls.memories import DeprecateRequest
 from vestig.changes import ChangeSet, MemoryPatch
+from vestig.memories.shared_sources import left_of, said_of_shared, shared_by
 from vestig.memories.spans import Happening, happenings, span_of
 from vestig.memories.states import (
     FINAL,
@@ -206,7 +207,8 @@ def deprecate(session: Session, asked: DeprecateRequest) -> StateChange:
 
 def deprecate_selected(session: Session, asked: DeprecateRequest) -> DeprecateReport:
     """Withdraws every memory that a filter selects and that has not expired, or holds until its
-    successor begins, in one transaction; the text of a rule only if the filter names its id."""
+    successor begins, in one transaction; the text of a rule, and what the filter selects by its
+    sources and others hold too, only if it names its id."""
     end, space = asked.t_invalid, session.in_namespace(asked.namespace)
     check_ended(end, session.now_us())
     degraded: list[Degradation] = []
@@ -224,6 +226,9 @@ def deprecate_selected(session: Session, asked: DeprecateRequest) -> DeprecateRe
                 for one in txn.memories(space, found)
                 if one.status not in FINAL or holds_until_successor(one, now)
             ]
+            shared = shared_by(txn, space, memories, asked.where)
+            memories = left_of(memories, shared)
+            found = [id for id in found if id not in {one.memory.id for one in shared}]
             named = tuple(asked.where.given().get("ids", ()))
             kept = dict.fromkeys(rule_rows.beside_named(txn, space, memories, named))
             memories = [one for one in memories if one.id not in kept]
@@ -238,6 +243,7 @@ def deprecate_selected(session: Session, asked: DeprecateRequest) -> DeprecateRe
                 seq=txn.seq,
                 warnings=(
                     *notes,
+                    *said_of_shared(session, shared, by_id="deprecate"),
                     *(
                         f"{id} is the text of a rule, which stays: a filter ends it only by its id"
                         for id in kept
