@@ -314,6 +314,14 @@ TITLE_CHARS_MAX: Final = 200
 _BETWEEN: Final = " > "
 _YEAR: Final = lazy_pattern(r"(?<!\d)(?:19|20)\d{2}(?!\d)")
 _LEFT_OUT: Final = "…"
+# The number with which a clause begins: of several parts, or marked as one.
+_CLAUSE: Final = lazy_pattern(
+    r"\s*(?P<shown>§[ \t]*(?P<a>\d{1,3})|(?P<b>\d{1,3}(?:\.\d{1,3})+)\.?|(?P<c>\d{1,3})[.)])"
+    r"(?=[ \t])"
+)
+# Code points of a block that may hold one.
+_HEAD_CHARS: Final = 40
+_HEADING_NUMBER: Final = lazy_pattern(r"\D{0,12}(\d{1,3}(?:\.\d{1,3})*)(?![\d,])")
 # A document link, without that of an embedded picture; code between back quotes holds none.
 _DOCUMENT_LINK: Final = lazy_pattern(
     r"(?<!!)\[\[[ \t]*(\w[^\[\]|#\n]{0,199}?)[ \t]*(?:#[^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]"
@@ -326,8 +334,8 @@ class Passage(NamedTuple):
 
     Args:
         number: from 1.
-        title: the document's title and the headings above its beginning, joined by " > "; "" where
-            there are none.
+        title: the document's title, the headings above its beginning, and the number of a clause
+            that it continues, joined by " > "; "" where there are none.
         content: title line (where it does not begin with a heading), header row of a table that was
             cut, and its text.
         links: the names in `[[Name]]` and `[[Name|shown]]`, each once.
@@ -394,7 +402,8 @@ def cut_document(
     """
     title = " ".join(title.split()) or _only_title(blocks(text, markup)) or " ".join(name.split())
     pieces = _titled(blocks(text, markup), title, size)
-    return CutDocument(title, tuple(_Cutter(text, size).passages(pieces)))
+    clauses = _Clauses(text, markup)
+    return CutDocument(title, tuple(_Cutter(text, size, clauses).passages(pieces)))
 
 
 def _only_title(found: Iterator[Block]) -> str:
@@ -464,12 +473,61 @@ def _shortened(name: str, most: int) -> str:
     return name if len(name) <= most else name[: most - 1].rstrip() + _LEFT_OUT
 
 
+_Number = tuple[int, ...]
+
+
+def _number_of(text: str) -> tuple[str, _Number]:
+    """The number with which a clause begins, as it is written and its parts; ("", ()) of none."""
+    found = _CLAUSE.match(text)
+    if found is None:
+        return "", ()
+    parts = found["a"] or found["b"] or found["c"]
+    return found["shown"], tuple(map(int, parts.split(".")))
+
+
+class _Clauses:
+    """The clauses of a text: blocks that begin with a number which is one more or less than that of
+    another one, or which begins with the number of the heading above."""
+
+    def __init__(self, text: str, markup: Markup) -> None:
+        self._text = text
+        self._markup = markup
+        self._numbers: frozenset[_Number] | None = None
+
+    def number(self, block: Block, heading: str) -> str:
+        """The number of a clause, as it is written; "" of what is none."""
+        if block.kind is not BlockKind.TEXT:
+            return ""
+        shown, parts = _number_of(self._text[block.start : block.start + _HEAD_CHARS])
+        if not parts:
+            return ""
+        above = _HEADING_NUMBER.match(heading)
+        if above and len(parts) > 1:
+            begins = tuple(map(int, above[1].split(".")))
+            if parts[: len(begins)] == begins and len(begins) < len(parts):
+                return shown
+        beside = {(*parts[:-1], parts[-1] + step) for step in (-1, 1)}
+        return shown if beside & self._all() else ""
+
+    def _all(self) -> frozenset[_Number]:
+        """The numbers with which blocks begin; read when a block is first cut."""
+        if self._numbers is None:
+            found = (
+                _number_of(self._text[block.start : block.start + _HEAD_CHARS])[1]
+                for block in blocks(self._text, self._markup)
+                if block.kind is BlockKind.TEXT
+            )
+            self._numbers = frozenset(found) - {()}
+        return self._numbers
+
+
 class _Cutter:
     """Packs blocks into passages of at most `size` code points."""
 
-    def __init__(self, text: str, size: int) -> None:
+    def __init__(self, text: str, size: int, clauses: _Clauses) -> None:
         self._text = text
         self._size = size
+        self._clauses = clauses
         self._count = 0
 
     def passages(self, pieces: Iterator[_Piece]) -> Iterator[Passage]:
@@ -540,10 +598,17 @@ class _Cutter:
         end = block.start + self._cut(block, room, is_rest=piece.is_rest)
         # of what is left of a table, `level` is where its header row begins
         header = block.start if block.kind is BlockKind.TABLE and not piece.is_rest else block.level
+        rest = block._replace(start=end, level=header)
+        title = piece.title if piece.is_rest else self._with_number(piece)
         return (
             piece._replace(block=block._replace(end=end)),
-            piece._replace(block=block._replace(start=end, level=header), is_rest=True),
+            piece._replace(block=rest, title=title, is_rest=True),
         )
+
+    def _with_number(self, piece: _Piece) -> str:
+        """The title of what continues a piece."""
+        number = self._clauses.number(piece.block, piece.title.rpartition(_BETWEEN)[2])
+        return _joined([piece.title, number], min(TITLE_CHARS_MAX, self._size // 4))
 
     def _cut(self, block: Block, room: int, *, is_rest: bool) -> int:
         """The length of a block's first part: up to a row of a table or a line of code, after a
