@@ -31,11 +31,10 @@ def _read() -> dict[str, Outline]:
     """The lines of `data/operations.txt`. They are no JSON: help is printed without its decoder."""
     path = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", "operations.txt")
     with open(path, encoding="utf-8") as file:
-        lines = [line.strip().split("|") for line in file if not line.startswith("#")]
-    rows = (map(str.strip, cells) for cells in lines)
+        lines = [line[:-1].split(" | ") for line in file if not line.startswith("#")]
     return {
         name.removeprefix("*"): Outline(home, short, help, name.startswith("*"))
-        for name, home, short, help in rows
+        for name, home, short, help in lines
     }
 
 
