@@ -132,7 +132,7 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
-    """One operation, declared once; what it is for stands in `outlines.py` under its name.
+    """One operation, declared once; what it is for stands in `data/operations.txt`.
 
     `call` is the declaration of the public call that it makes, `method` that call, dotted from the
     store; None: it makes none, or several. `options` are of the command line alone. `run` does it;
