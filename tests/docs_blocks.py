@@ -55,7 +55,7 @@ def stage_of(key: str) -> str | None:
 
 def key_rows() -> str:
     """One table row for each configuration key, from the schema; of a stage, the stage itself."""
-    from vestig.config.occasions import OCCASIONS
+    from vestig.config.explain import occasions
     from vestig.config.schema import key_specs, stages
 
     rows: dict[str, tuple[str, ...]] = {}
@@ -63,7 +63,7 @@ def key_rows() -> str:
         stage = stage_of(key)
         if stage is None:
             name = f"**`{key}`**" if spec.shown else f"`{key}`"
-            rows[key] = name, _json(spec.default), spec.allowed, spec.meaning, OCCASIONS[key]
+            rows[key] = name, _json(spec.default), spec.allowed, spec.meaning, occasions()[key]
         else:
             table = f"its [parameters](#{stage.replace('.', '')})"
             rows[stage] = f"`{stage}`", "", table, stages()[stage], ""
@@ -76,7 +76,7 @@ def _json(value: Any) -> str:
 
 def parameter_tables() -> str:
     """For each stage a table of its parameters."""
-    from vestig.config.occasions import OCCASIONS
+    from vestig.config.explain import occasions
     from vestig.config.schema import key_specs, stages
 
     found = []
@@ -87,7 +87,7 @@ def parameter_tables() -> str:
                 _json(spec.default),
                 spec.allowed,
                 spec.meaning,
-                OCCASIONS[key],
+                occasions()[key],
             )
             for key, spec in key_specs().items()
             if stage_of(key) == stage

@@ -16,9 +16,10 @@ POSITIONAL_MAX = 6
 # Rooms, lowest first, in groups whose members do not know each other: an import points to an
 # earlier group. A room of `store` is named with it.
 ROOMS: tuple[tuple[str, ...], ...] = (
-    ("times", "lazy_pattern", "private_folder", "decoders", "result_words", "_core"),
+    ("times", "lazy_pattern", "private_folder", "decoders", "_core"),
+    ("word_tables",),
     ("other_words", "reprs"),
-    ("types", "argument_words", "module_words"),
+    ("types", "module_words"),
     ("errors",),
     (
         "hints",

@@ -23,7 +23,7 @@ import guessed_lines
 import guesses
 import vestig
 from guesses import SAYS, WORKS, each
-from vestig import calls, other_words, result_words
+from vestig import calls
 from vestig.answers import RecallHit, RecallResult
 from vestig.calls.declaration import Request, rows_of
 from vestig.calls.filter import FIELDS
@@ -35,6 +35,7 @@ from vestig.surfaces.cli.option_words import instead_of_option
 from vestig.surfaces.cli.other_words import instead_of
 from vestig.testing import FrozenClock, HashingEmbedder
 from vestig.types import CommitOutcome, Memory
+from vestig.word_tables import call_words
 
 RIGHT_LEAST = 0.95
 # How a message gives a hint, in Python and at the command line.
@@ -226,15 +227,16 @@ def test_a_slip_of_the_fingers_is_near_to_its_name() -> None:
 
 
 def test_every_name_that_is_answered_with_exists(names: dict[str, Any]) -> None:
-    tables = (other_words.STORE, other_words._CALLS, *other_words._GROUPS.values())
+    words = call_words()
+    tables = (words["store"], words["named"], *words["groups"].values())
     every = {ours for table in tables for ours in table}
     found = [call for call in every if re.fullmatch(r"[\w.]+", call)]
     assert len(found) >= 50
     for call in found:
         assert callable(eval(call, {"store": names["s"], "vestig": vestig})), call
     values = {type(one).__name__: one for one in names.values()}
-    for kind, table in result_words.RESULTS.items():
-        for ours in filter(re.compile(r"[\w.]+").fullmatch, table):
+    for kind in words["results"].keys() & values.keys():
+        for ours in filter(re.compile(r"[\w.]+").fullmatch, words["results"][kind]):
             eval(f"value.{ours}", {"value": values[kind]})
 
 
@@ -244,9 +246,8 @@ def test_a_module_of_ours_is_imported_although_its_name_is_a_word_for_something(
 
 
 def test_a_word_for_a_call_is_no_name_of_a_store() -> None:
-    for table in (other_words.STORE,):
-        for words in table.values():
-            assert not [word for word in words.split() if hasattr(vestig.Vestig, word)]
+    for words in call_words()["store"].values():
+        assert not [word for word in words.split() if hasattr(vestig.Vestig, word)]
 
 
 def test_modules_that_callers_import_are_there_without_an_import_of_their_own() -> None:

@@ -13,7 +13,6 @@ import pytest
 import vestig
 from tables import each
 from vestig import calls
-from vestig.argument_words import ARGUMENTS
 from vestig.calls.declaration import Request, rows_of
 from vestig.calls.filter import FIELDS
 from vestig.errors import NotFoundError
@@ -21,6 +20,7 @@ from vestig.hints import check_names, did_you_mean
 from vestig.other_words import nearest
 from vestig.surfaces.mcp.tools import TOOLS
 from vestig.testing import HashingEmbedder
+from vestig.word_tables import call_words
 
 TOOL_NAMES = [row.name for tool in TOOLS.values() for row in tool.parameters]
 Call = Callable[[vestig.Vestig, Any], object]
@@ -164,7 +164,7 @@ def test_every_other_word_stands_for_a_name_that_some_call_has() -> None:
         assert getattr(calls, module)
     names = (name for call in Request.__subclasses__() for name in rows_of(call))
     known = {*FIELDS, *TOOL_NAMES, "timestamp", *names}
-    assert set(ARGUMENTS) <= known
+    assert set(call_words()["arguments"]) <= known
 
 
 def test_a_path_is_named_to_its_end_and_an_id_is_cut() -> None:

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from vestig.argument_words import ARGUMENTS, LEAVE_OUT, argument_of_call
 from vestig.errors import ValidationError
-from vestig.other_words import nearest, words_apart
+from vestig.other_words import LEAVE_OUT, argument_of_call, nearest, words_apart
+from vestig.word_tables import call_words
 
 # More names than this bury the one that was meant, where somebody reads a traceback.
 _NAMES_BESIDE_HINT: Final = 12
@@ -117,7 +117,8 @@ def meant_name(word: str, names: Collection[str], call: str = "") -> str:
         return plain
     if of_call := argument_of_call(plain, call):
         return of_call
-    return next((n for n, words in ARGUMENTS.items() if n in names and plain in words), "")
+    rows = call_words()["arguments"].items()
+    return next((n for n, words in rows if n in names and plain in words.split()), "")
 
 
 def unknown_name(

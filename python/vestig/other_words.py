@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Final, NoReturn
 
 from vestig.lazy_pattern import lazy_pattern
-from vestig.result_words import DICTIONARY, LISTED, RESULTS
+from vestig.word_tables import call_words
 
 TYPE_CHECKING = False  # as in `vestig`
 
@@ -142,349 +142,15 @@ def meaning_in(word: str, table: Mapping[str, str]) -> str | None:
 
 OPEN_ASYNC: Final = "vestig.aio.open(path)"
 _AND_AWAIT: Final = f"{OPEN_ASYNC}, and await its "
-# How a meaning begins that no call has, and that says so.
-NO_CALL: Final = "there is no such call: "
-_IN_SESSION: Final = 'session_id=… of store.commit, and where={"session_ids": …} of what reads'
-_EVERY_MEMORY: Final = (
-    'store.forget(where={"kinds": ["MEMORY", "SUMMARY"]}, all=True) for every memory, and the'
-    " command vestig destroy PATH for the whole store"
-)
-_FORGET: Final = 'store.forget(id), or store.forget(where={"keys": [key]}) for all that a key had'
-_TAGS: Final = "store.update(id, tags=…), whose tags replace all that it has"
-_MODEL: Final = (
-    "store.cognify, where llm.provider and llm.model name a language model (docs/models.md)"
-)
-_LISTED_ALL: Final = "store.list(limit=…) for a page, or list(store) for every memory"
-_OF_GIT: Final = "git for branches, and store.branches.list() for those with memories"
-_STORED: Final = f"{NO_CALL}what a call wrote is stored when it returns"
-# A call, or what does the same → single words for it, and such of several as say more than their
-# parts do.
-STORE: Final[Mapping[str, str]] = {
-    "store.commit": "remember store note insert write create learn memorize memorise"
-    " append new record capture persist_memory keep",
-    "store.commit(text), or store.commit_many(messages) for several; store.scoped(scope) has both"
-    " for one user": "add",
-    "store.commit(text, key=…), or store.commit_many for several": "upsert",
-    "store.commit(text, key=…); store.items.put is for values of JSON": "put",
-    'store.commit(text, role="user", session_id=…)': "add_user_message add_human_message",
-    'store.commit(text, role="assistant", session_id=…)': "add_ai_message add_assistant_message",
-    "store.commit_many, whose items take content, role and session_id": "save_context commit_turn"
-    " add_messages commit_messages",
-    f"{NO_CALL}nothing calls at a time, and store.recall finds a text by the day that it names": (
-        "remind reminder schedule notify alarm"
-    ),
-    "store.rules, or store.admin.prune for what is past its retention": "policy policies triggers",
-    "store.commit(text), after which it is stored, and store.admin.backup(folder) for a copy of the"
-    " store": "save",
-    "store.commit(text, key=…)": "set set_key",
-    "{memory.session_id for memory in store}": "sessions",
-    'store.list(where={"session_ids": [session_id]}, descending=False)': "turns messages dialogue"
-    " conversation chat_history get_messages load_messages transcript",
-    _IN_SESSION: "session",
-    "store.commit(text, entities=…)": "add_node create_node",
-    "store.commit_many": "batch extend bulk",
-    f"{NO_CALL}outcome.similar of a commit names what was alike then, and store.supersede(old, new)"
-    " ends one of two": "dedupe dedup deduplicate duplicates find_duplicates",
-    "store.recall(query, limit=…)": "query",
-    "store.recall, whose hits have a score": "similarity_search_with_score"
-    " similarity_search_with_relevance_scores search_with_score",
-    "store.recall": "ask find lookup answer match nearest invoke knn ask_question",
-    "store.recall(text, all=True); the text of a stored memory is store.get(id).content": "similar"
-    " similar_to find_similar get_similar more_like_this",
-    "VestigRetriever(store=store) from vestig.integrations.langchain": "retriever as_retriever"
-    " get_retriever to_retriever",
-    "store.recall(query, context=True)": "context prompt load_memory_variables",
-    "store.recall(query, context=True).context, as the text of a message": "to_messages"
-    " as_messages",
-    "store.recall(query)[0].reason, and store.recall(query, expect=id).why_not for what is"
-    " missing": "explain explain_recall why",
-    "store.recall(query, expect=id).why_not": "why_not",
-    "store.recall(query, as_of=…)": "at as_of time_travel at_time",
-    "store.search": "grep",
-    "for memory in store": "iter each iterate stream",
-    "store.list(where=…)": "filter where",
-    "store.list(limit=…), the newest first": "recent latest last newest",
-    "store.list(descending=False, limit=1)": "first oldest",
-    _LISTED_ALL: "all memories values",
-    "store.list": "peek browse entries head objects",
-    "list(store), or [memory.to_dict() for memory in store]": "to_list as_list",
-    "[memory.to_dict() for memory in store]": "to_df to_pandas to_dataframe to_dict as_dict",
-    "key in store, or id in store": "exists has contains",
-    "store.get": "fetch read value current",
-    "store.get(key), or store.show(id)": "memory",
-    "store.get(key).metadata": "metadata",
-    "[store.get(key) for key in keys]": "mget hmget multi_get",
-    'store.get(key), and then store.forget(where={"keys": …}) for all values it had': "pop",
-    "store.count": "size length len total is_empty",
-    "store.scoped": "user view tenant scope bind partition project user_view collection"
-    " get_collection create_collection get_or_create_collection",
-    _FORGET: "delete remove erase purge discard drop rm unremember",
-    _EVERY_MEMORY: "clear reset wipe truncate empty flushdb flushall",
-    'store.forget(where={"scope": …}) for what stands in a scope of somebody\'s own, which'
-    ' store.scoped(scope) writes, and where={"entities": […]} for what mentions somebody': (
-        "forget_person delete_person erase_person remove_person forget_user delete_user erase_user"
-        " remove_user forget_customer delete_customer forget_about"
-    ),
-    "store.deprecate": "retract withdraw invalidate revoke mark_wrong",
-    "store.deprecate(id) for what was added by mistake; what was replaced is committed again, with"
-    " its key, and what was forgotten is gone": "undo revert",
-    "store.commit(text) again, with its key: what was deprecated or forgotten stays so": "undelete"
-    " undeprecate unforget recover restore_memory",
-    "store.update(id, t_invalid=…), and store.deprecate(id) where it is wrong": "end mark_outdated",
-    "store.update(store.get(key).id, t_invalid=…) (marks it as ended from then on) or"
-    " retention_until=… (the next admin.prune after it deletes it)": "expire",
-    "store.update(id, text), or store.supersede(old, new) for two that are stored": "replace"
-    " core_memory_replace",
-    "store.update(id, scope=…)": "move set_scope change_scope",
-    "store.archive, which store.unarchive undoes": "soft_delete",
-    "the command vestig destroy PATH": "destroy delete_store destroy_store remove_store",
-    "store.unarchive": "unhide",
-    "store.unarchive(id) for what is archived, and store.commit(text) again, with its key, for what"
-    " was deprecated": "reactivate activate revive",
-    "repr(store), which names its folder": "path directory dir folder location",
-    "store.archive": "hide",
-    "store.update": "edit modify change patch amend correct",
-    _TAGS: "tag untag add_tag add_tags remove_tag set_tags",
-    "store.confirm": "approve accept verify_memory",
-    "store.pin": "star favorite protect pin_memory",
-    "store.diff(start) for the store, and store.events(id) for one memory": "log audit journal"
-    " audit_log event_log",
-    "store.events(id)": "blame",
-    "store.history": "versions revisions history_of key_history",
-    "store.keys(prefix=…)": "scan",
-    "store.items.get": "hget",
-    "store.diff": "timeline changes changelog since",
-    "store.import_": "load ingest bulk_load load_from",
-    "store.add_document": "",
-    "store.documents": "docs document",
-    "store.export": "dump",
-    "store.close": "disconnect shutdown quit stop dispose",
-    "store.close at the end: what a call wrote is stored when it returns": "flush persist fsync",
-    "with vestig.open(path): a call after its end raises ConflictError": "closed is_closed is_open",
-    f"{_MODEL}: it stores claims and entities": "consolidate reflect extract extract_facts",
-    f"{_MODEL}: it sums up documents, and stores claims of conversations": "summarize summarise",
-    f"{_STORED}; store.deprecate(id) is for what was added by mistake": "rollback",
-    _STORED: "begin transaction atomic",
-    f"{NO_CALL}store.commit and store.recall embed what they are given": "embed embed_query"
-    " embed_documents",
-    f"{NO_CALL}store.recall ranks, and with signals.rerank.enabled a reranker reads the best": (
-        "rerank"
-    ),
-    f"{NO_CALL}store.confirm(id, by=…) stands for what an assistant said, store.deprecate(id)"
-    " withdraws what is wrong": "feedback",
-    f"{NO_CALL}a store takes no SQL; store.list(where=…) filters": "execute sql",
-    f"{NO_CALL}store.recall(query, context=True, budget=…) keeps a text within so many tokens": (
-        "count_tokens"
-    ),
-    f"{NO_CALL}the command vestig mcp serves an agent its tools": "tools get_tools as_tools"
-    " to_tools",
-    "store.items.put": "kv hset",
-    "store.rules.add": "rule",
-    "store.rules.check": "may check_rules check_action",
-    "store.anchors.stale": "stale_anchors",
-    "store.anchors.refresh": "refresh_anchor",
-    "store.commit(text, anchor=…); what is stored gets no further anchor": "anchor add_anchor",
-    _OF_GIT: "branch checkout switch create_branch",
-    "store.branches.merge": "merge_branch",
-    "store.admin.stats": "status info describe summary statistics usage",
-    "store.admin.doctor": "check verify health validate fsck is_healthy ping",
-    "store.admin.backup": "snapshot clone copy copy_to",
-    "store.admin.doctor, and store.admin.rebuild for the projection": "repair fix",
-    "store.admin.prune": "cleanup expire_old delete_expired",
-    "store.admin.rebuild": "reindex reembed rebuild_index",
-    "store.admin.compact": "vacuum optimize defragment",
-    "store.admin.gc": "collect_garbage garbage_collect",
-    "store.admin.enrich": "process run_jobs",
-    "store.admin.secrets": "find_secrets scan_secrets",
-    "store.graph.search": "graph_search search_graph",
-    "store.graph.neighbourhood": "neighbours neighbors neighborhood related related_to traverse",
-    "store.graph.entities": "people persons nodes",
-    "store.graph.link": "relate",
-    "store.graph.edges": "links relations relationships triples",
-    "{memory.scope for memory in store}": "scopes users",
-    "{tag for memory in store for tag in memory.tags}": "tags",
-    "vestig.open(…, config=…) to set a key; the command vestig config show prints them": "config"
-    " configure settings set_config get_config",
-    "vestig.open(…, namespace=…), or namespace=… in a call": "namespace with_namespace in_namespace"
-    " use_namespace",
-    "store.admin.stats().namespaces": "namespaces list_namespaces",
-    "the command vestig serve": "serve run_server",
-    "vestig.open(…, on_commit=…)": "on on_commit subscribe watch on_change add_listener listen",
-    "vestig.open(path)": "open reopen",
-    "vestig.__version__, which is that of the package": "version get_version",
-    "vestig.restore(backup, path) for a backup; what was deprecated or forgotten is committed"
-    " again": "restore",
-    "vestig.restore(backup, path)": "from_backup",
-    OPEN_ASYNC: "aio",
-    # calls of one group, whose names say something else of a store
-    "": "merge test refresh suggest",
-}
-# Of a name of several words: what is done, and with what.
-_VERBS: Final[Mapping[str, str]] = {
-    "write": "add store put insert log remember persist keep commit create record new upsert"
-    " memorize build index append",
-    "save": "save write",
-    "find": "search find query lookup retrieve recall ask match",
-    "read": "get load read show fetch",
-    "list": "list iter browse all",
-    "erase": "delete remove forget erase purge del wipe clear reset drop destroy flush discard",
-    "change": "update edit set modify change patch",
-    "replace": "supersede replace",
-    "count": "count num",
-    "import": "import ingest upload",
-    "export": "export dump",
-    "to": "to",
-    "from": "from",
-    "within": "for with as in per use by",
-    "check": "check verify validate test",
-    "restore": "restore",
-    "backup": "backup snapshot archive",
-}
-_OBJECTS: Final[Mapping[str, str]] = {
-    "one": "memory entry fact text note content message one turn episode",
-    "many": "memories entries facts texts turns episodes notes records messages many all batch bulk"
-    " list",
-    "near": "relevant similar best top nearest similarity semantic vector"
-    " keyword hybrid full fuzzy",
-    "context": "context prompt",
-    "key": "key",
-    "value": "value",
-    "keys": "keys",
-    "id": "id ids",
-    "item": "item",
-    "dialogue": "conversation conversations chat dialogue thread",
-    "session": "session",
-    "sessions": "sessions threads",
-    "old": "old older",
-    "user": "user scope namespace project tenant",
-    "users": "users scopes",
-    "tags": "tags",
-    "tag": "tag",
-    "field": "metadata",
-    "store": "db database store",
-    "entity": "entity entities people persons nodes",
-    "edge": "edge edges relation relations relationship relationships link links triples"
-    " triple triplet triplets",
-    "log": "log logs events event audit",
-    "version": "version versions history revisions",
-    "stats": "stats statistics info",
-    "number": "count total",
-    "document": "doc docs document documents markdown",
-    "file": "file files folder json jsonl csv data",
-    "backup": "backup snapshot",
-    "rule": "rule rules",
-    "health": "health integrity",
-}
+# Words of a name of several that say neither.
 _SAYING_NOTHING: Final = frozenset(
     ("a", "by", "of", "where", "the", "from", "to", "my", "for", "archival", "core", "recall")
 )
-# What is done, with what: the call. The words of a name may stand in any order.
-_CALLS: Final[Mapping[str, str]] = {
-    "store.commit": "write/one save/one",
-    "store.commit_many": "write/many save/many write/dialogue save/dialogue",
-    "store.commit(text, entities=…)": "write/entity",
-    "store.commit(text, session_id=…)": "write/session",
-    "store.list(session_ids=…)": "read/dialogue list/dialogue read/dialogue/version read/session"
-    " list/session",
-    "{memory.session_id for memory in store}": "list/sessions read/sessions",
-    'store.forget(where={"session_ids": …})': "erase/dialogue erase/session",
-    'store.forget(where={"until": …})': "erase/old",
-    "store.graph.expire_entity": "erase/entity",
-    "store.add_document": "write/document save/document",
-    "store.import_(files), or store.add_document(text)": "import/document",
-    "store.graph.link": "write/edge",
-    "store.items.put": "write/item save/item change/item write/value change/value",
-    "store.commit(text, key=…)": "write/key change/key",
-    "store.list(tags=…)": "read/tag list/tag find/tag",
-    'store.list(where={"metadata": …})': "list/field find/field",
-    "store.list(scope=…)": "list/user find/user",
-    "store.items.get": "read/item",
-    "store.rules.add": "write/rule",
-    "store.rules.list": "read/rule list/rule",
-    "store.recall": "find/one find/many find/near read/near find/document find/dialogue",
-    "store.recall(query, context=True)": "read/context find/context write/context to/context",
-    "store.get": "read/key read/key/one find/key read/value find/value",
-    "store.show": "read/one read/id read/id/one find/id find/id/one",
-    _LISTED_ALL: "list/one list/many read/many",
-    "store.count": "count/one count/many read/number",
-    "store.keys": "list/keys read/keys list/key",
-    "store.history": "read/version list/version read/key/version",
-    "store.events": "read/log list/log",
-    _FORGET: "erase erase/one",
-    "store.forget": "erase/many erase/id erase/id/one",
-    'store.forget(where={"scope": …})': "erase/user",
-    'store.forget(where={"keys": …})': "erase/key",
-    "store.update": "change/one change/field change/tags change/tag write/tags write/tag"
-    " write/field change/id"
-    " change/id/one",
-    "store.supersede": "replace/one",
-    "store.documents": "list/document read/document",
-    "store.forget_document": "erase/document",
-    "store.graph.entities": "list/entity read/entity find/entity",
-    "store.graph.edges": "list/edge read/edge find/edge",
-    "store.graph.unlink": "erase/edge",
-    "store.scoped": "within/user write/user",
-    _IN_SESSION: "within/session",
-    "store.import_": "import import/file import/many import/one read/file from/file write/file",
-    "store.export": "export export/file export/many export/one to/file save/file export/document"
-    " backup/file to/document",
-    "store.admin.backup": "write/backup save/backup export/backup backup backup/many backup/store",
-    "store.admin.stats": "read/stats",
-    "store.admin.doctor": "check/health",
-    "vestig.restore(backup, path)": "restore restore/backup read/backup from/backup",
-    "{memory.scope for memory in store}": "list/users read/users",
-    "{tag for memory in store for tag in memory.tags}": "list/tags read/tags",
-}
-
-# The groups of calls of a store → words for what they have.
+_LISTED: Final = ("items", "results", "hits", "rows", "records", "data", "entries")
+# How the value begins of an argument that nothing takes the place of.
+LEAVE_OUT: Final = "leave it out"
+# The groups of calls of a store.
 GROUPS: Final = ("items", "rules", "anchors", "branches", "graph", "admin")
-_GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
-    "items": {
-        "store.items.put": "set add update upsert save",
-        "store.items.get": "read fetch load exists has",
-        "store.items.delete": "remove forget pop discard clear",
-        "store.items.list": "all keys values items",
-        "store.recall": "search query find",
-    },
-    "rules": {
-        "store.rules.remove": "delete forget drop",
-        "store.rules.list": "all rules",
-        "store.rules.edit": "update change modify",
-        "store.rules.show": "get",
-        "store.rules.add": "create new put",
-        "store.rules.check": "evaluate match for_action for_tool matching applicable test allowed",
-    },
-    "anchors": {
-        "store.commit(text, anchor=…)": "add create set",
-        "store.anchors.stale() for sources that changed, store.anchors.show(id) for those of a"
-        " memory": "list check all",
-        "store.anchors.stale": "changed",
-    },
-    "branches": {
-        "store.branches.drop": "delete remove",
-        "store.branches.show": "get",
-        _OF_GIT: "create new add checkout switch branch",
-    },
-    "graph": {
-        "store.graph.entities": "nodes list_entities people",
-        "store.graph.search": "query find",
-        "store.graph.entity": "get_entity show_entity",
-        "store.graph.edge": "get_edge show_edge",
-        "store.commit(text, entities=…)": "add_entity add_node create_entity create_node",
-        "store.graph.link": "add_edge connect relate add_relation",
-        "store.graph.unlink": "remove_edge delete_edge",
-        "store.graph.neighbourhood": "neighbours neighbors neighborhood related",
-        "store.graph.edges": "links relations",
-    },
-    "admin": {
-        "vestig.restore(backup, path)": "restore",
-        "store.admin.doctor": "check verify health",
-        "store.admin.compact": "vacuum optimize",
-        "store.admin.backup": "snapshot copy clone",
-        "store.admin.rebuild": "reindex",
-        "store.admin.stats": "status info size usage",
-    },
-}
 
 
 def missing_attribute(name: str, owner: str, meant: str) -> AttributeError:
@@ -521,7 +187,7 @@ def attribute_of_store(name: str, names: Collection[str], group: str) -> str:
         >>> attribute_of_store("remember", ["commit"], ""), attribute_of_store("gc", [], "admin")
         ('store.commit', 'store.admin.gc')
     """
-    if (found := meaning_in(name, STORE)) is not None:
+    if (found := meaning_in(name, call_words()["store"])) is not None:
         return found
     if group:
         return f"store.{group}.{name}"
@@ -531,7 +197,7 @@ def attribute_of_store(name: str, names: Collection[str], group: str) -> str:
             continue
         if other in names or call_of_words(other):
             return f"{_AND_AWAIT}{other}"
-        meant = re.match(r"store\.(\w+)(?![\w.])", meaning_in(other, STORE) or "")
+        meant = re.match(r"store\.(\w+)(?![\w.])", meaning_in(other, call_words()["store"]) or "")
         if meant and meant[1] not in GROUPS:
             return f"{_AND_AWAIT}{meant[1]}"
     if near := nearest(name, names):
@@ -557,7 +223,7 @@ def meaning_of_word(name: str) -> str:
         >>> meaning_of_word("remember"), meaning_of_word("search-memories")
         ('store.commit', 'store.recall')
     """
-    return meaning_in(name, STORE) or call_of_words(name)
+    return meaning_in(name, call_words()["store"]) or call_of_words(name)
 
 
 def call_of_words(name: str) -> str:
@@ -569,11 +235,13 @@ def call_of_words(name: str) -> str:
         >>> [call_of_words(one) for one in names]
         ['store.forget', '', 'store.recall']
     """
+    tables = call_words()
     words = [word for word in words_apart(name).split("_") if word]
     for place in {0, len(words) - 1} if len(words) > 1 else ():
         rest = [w for w in (*words[:place], *words[place + 1 :]) if w not in _SAYING_NOTHING]
-        objects = {meaning_in(word, _OBJECTS) for word in rest}
-        for done in (verb for verb, said in _VERBS.items() if words[place] in said.split()):
+        objects = {meaning_in(word, tables["objects"]) for word in rest}
+        verbs = tables["verbs"].items()
+        for done in (verb for verb, said in verbs if words[place] in said.split()):
             if found := _call_of(done, objects):
                 return found
     return ""
@@ -587,7 +255,7 @@ def _call_of(done: str, objects: set[str | None]) -> str:
     for left_out in ({""}, {"one"}, {"many"}, {"one", "many"}):
         said = "/".join((done, *(kind for kind in kinds if kind not in left_out)))
         if said != done or not kinds:
-            for call, forms in _CALLS.items():
+            for call, forms in call_words()["named"].items():
                 if said in forms.split():
                     return call
     return ""
@@ -616,7 +284,7 @@ def attribute_of_group(
         >>> attribute_of_group("rules", "delete", ["remove"], [])
         'store.rules.remove'
     """
-    if found := meaning_in(name, _GROUPS.get(group, {})):
+    if found := meaning_in(name, call_words()["groups"].get(group, {})):
         return found
     if name[:1] == "a" and name[1:] in names:
         return f"{_AND_AWAIT}{group}.{name[1:]}"
@@ -729,7 +397,7 @@ def _attribute(value: object, name: str) -> str:
             found = name if name in _names(inner) else _attribute(inner, name)
             return f"{field}.{found}" if found else ""
     fields: tuple[str, ...] = getattr(type(value), "__struct_fields__", ())
-    return fields[0] if hasattr(type(value), "__len__") and name in LISTED.split() else ""
+    return fields[0] if hasattr(type(value), "__len__") and name in _LISTED else ""
 
 
 def _names(value: object) -> list[str]:
@@ -744,5 +412,17 @@ def attribute_of_result(owner: str, name: str, names: Iterable[str]) -> str:
         >>> attribute_of_result("CommitOutcome", "id", []), attribute_of_result("Edge", "json", [])
         ('memory_id', 'to_dict')
     """
-    table = {**DICTIONARY, **RESULTS.get(owner, {})}
-    return meaning_in(name, table) or nearest(name, names)
+    tables = call_words()["results"]
+    return meaning_in(name, {**tables[""], **tables.get(owner, {})}) or nearest(name, names)
+
+
+def argument_of_call(word: str, call: str) -> str:
+    """The value that a call takes in the place of an argument that it alone is thought to have.
+
+    Example:
+        >>> argument_of_call("user", "open"), argument_of_call("user", "commit")
+        ('store.scoped(…)', '')
+    """
+    of_calls = call_words()["of_calls"].items()
+    found = (meaning_in(word, rows) for calls, rows in of_calls if call in calls.split(", "))
+    return by_caller(next(filter(None, found), ""))

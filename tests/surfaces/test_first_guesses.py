@@ -19,8 +19,9 @@ import guesses
 from command_lines import Answer
 from tables import each
 from vestig.calls.argument import Choice
-from vestig.surfaces.cli import cli, option_words, other_words, run
-from vestig.surfaces.cli.other_words import COMMANDS
+from vestig.surfaces.cli import cli, other_words, run
+from vestig.surfaces.cli.option_words import command_words
+from vestig.surfaces.cli.other_words import commands
 from vestig.surfaces.operation import operations
 from vestig.surfaces.outlines import GROUPS, OUTLINES
 
@@ -431,22 +432,23 @@ def test_a_word_of_another_tool_is_answered_with_ours(
 
 
 def test_every_word_names_a_command_that_exists() -> None:
-    for typed, ours in COMMANDS.items():
+    for typed, ours in commands().items():
         words = [word for word in ours.partition("--")[0].split() if word.islower()]
         assert not words or command_at(words), (typed, ours)
         assert command_at([typed]) is None, f"{typed} is a command itself"
 
 
 def test_every_command_that_a_hint_names_or_is_for_exists() -> None:
-    assert {*other_words._IN_GROUP} <= {*GROUPS}
-    own = {name for named in other_words._VERBS for name in named.split()}
+    tables = command_words()
+    assert {*tables["in_groups"]} <= {*GROUPS}
+    own = {name for named in tables["verbs"] for name in named.split()}
     assert own <= {name.split()[-1] for name in OUTLINES if " " in name}
-    for named in (one for rows in other_words._IN_GROUP.values() for one in rows):
+    for named in (one for rows in tables["in_groups"].values() for one in rows):
         assert command_at([word for word in named.split() if word.isalpha() and word.islower()])
-    for commands, _, _ in option_words._OTHERWISE:
-        for command in commands.split(", "):
+    for named, _, _ in tables["otherwise"]:
+        for command in named.split(", "):
             assert command_at(command.split())
-    assert {*other_words._FURTHER} <= {*OUTLINES}
+    assert {*tables["further"]} <= {*OUTLINES}
     install = next(one for one in operations() if one.name == "install")
     editor = next(one for one in install.params if one.name == "editor")
     assert isinstance(editor, Choice)

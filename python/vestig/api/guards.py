@@ -8,7 +8,6 @@ from functools import wraps
 from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Final, NoReturn, ParamSpec, TypeVar
 
-from vestig.argument_words import BY_NAME, MORE_OF_CALLS
 from vestig.calls.filter import FIELDS, nearest_argument
 from vestig.errors import ValidationError, VestigError, kind_of
 from vestig.hints import nearest_name, unknown_name
@@ -20,6 +19,7 @@ from vestig.other_words import (
     missing_attribute,
     of_every_scope,
 )
+from vestig.word_tables import call_words
 
 if TYPE_CHECKING:
     from inspect import BoundArguments, Parameter
@@ -134,9 +134,9 @@ def _wrong_arguments(
     rest = ", ".join(name for name in names if name not in first)
     if not names:
         return TypeError(f"{owner} takes no arguments")
-    by_name = BY_NAME.get(function.__qualname__, "")
+    by_name = call_words()["by_name"].get(function.__qualname__, "")
     takes = f"{', '.join(first)} by place{by_name}; by name: " if first else "arguments by name: "
-    more = "" if by_name else MORE_OF_CALLS.get(function.__qualname__, "")
+    more = "" if by_name else call_words()["more_of_calls"].get(function.__qualname__, "")
     return TypeError(f"{owner} takes {takes}{rest or 'none'}{more}")
 
 
@@ -162,7 +162,7 @@ def _missing(
     name = function.__name__.removesuffix("_store")
     return TypeError(
         f"{name} needs {' and '.join(missing)}; write {owner}.{name}({', '.join(shown)})"
-        f"{MORE_OF_CALLS.get(function.__qualname__, '')}"
+        f"{call_words()['more_of_calls'].get(function.__qualname__, '')}"
     )
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
 
 import msgspec
 
 from vestig.config.environment import without_credentials
 from vestig.config.loader import Config
 from vestig.config.merge import unknown_key_text
-from vestig.config.occasions import OCCASIONS
 from vestig.config.schema import (
     entry_sections,
     entry_specs,
@@ -20,7 +21,10 @@ from vestig.config.schema import (
     sections,
     spec_of,
 )
+from vestig.decoders import decoded
 from vestig.errors import ConfigError
+
+_OCCASIONS: Final = Path(__file__).resolve().parent.parent / "data" / "occasions.json"
 
 
 class ShownEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,6 +108,13 @@ def explain(config: Config, name: str) -> list[Explanation]:
     return [_explained(config, key, given=name) for key in keys]
 
 
+@cache
+def occasions() -> Mapping[str, str]:
+    """A key → what completes "Change it when …"; a key without one is no key, but a constant
+    beside its use."""
+    return decoded(_OCCASIONS.read_bytes(), dict[str, str])
+
+
 def _explained(config: Config, key: str, *, given: str) -> Explanation:
     spec = spec_of(key)
     if spec is None:
@@ -112,7 +123,7 @@ def _explained(config: Config, key: str, *, given: str) -> Explanation:
     return Explanation(
         key=key,
         meaning=spec.meaning,
-        when=OCCASIONS.get(mapping_of(key) or key, ""),
+        when=occasions().get(mapping_of(key) or key, ""),
         default=spec.default,
         allowed=spec.allowed,
         value=without_credentials(entry.value),

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from vestig.answers import RecallHit
 from vestig.api.guards import argument_meant
 from vestig.api.store import Vestig
-from vestig.argument_words import LEAVE_OUT
 from vestig.arguments import count_argument
 from vestig.calls.filter import Filter, FilterFields, checked_filter
 from vestig.hints import unknown_name
 from vestig.integrations import check_store
 from vestig.module_words import missing_name
+from vestig.other_words import LEAVE_OUT
 
 try:
     from langchain_core.callbacks import (

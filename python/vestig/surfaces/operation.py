@@ -132,7 +132,7 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
-    """One operation, declared once; what it is for stands in `outlines.py` under its name.
+    """One operation, declared once; what it is for stands in `data/operations.txt`.
 
     `call` is the declaration of the public call that it makes, `method` that call, dotted from the
     store; None: it makes none, or several. `options` are of the command line alone. `run` does it;
@@ -148,8 +148,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     surfaces that speak JSON have it, without what `without` names and, as `confirmed` says, with a
     confirmation. `missing`: what is not found where the call returns None; `shown`: the memory that
     it returns is answered as `show` does. `right`: the one that a
-    client needs, where it is not what follows from the rest. Over HTTP: `path`, the method and the
-    path below the prefix, a part in braces an argument; "": it has none. `slow`: its time grows
+    client needs, where it is not what follows from the rest. Over HTTP: `route`, its
+    `path` where it is not what follows from the rest. `slow`: its time grows
     with the store or with what it is given. `ranked`: results come with their reasons on request.
     `limited`: a client may only ask so often, and a trace has a path of its own.
     """
@@ -179,7 +179,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     missing: str = ""
     shown: bool = False
     right: Right | None = None
-    path: str = ""
+    route: str = ""
     slow: bool = False
     ranked: bool = False
     limited: bool = False
@@ -198,6 +198,20 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
         if self.confirmed == "always" or self.method.startswith("admin."):
             return "admin"
         return "write" if self.writes else "read"
+
+    @property
+    def path(self) -> str:
+        """Its HTTP method and the path below the prefix, a part in braces an argument: POST for
+        what writes or ranks, and its name; "": it has none.
+
+        Example:
+            >>> [operation(name).path for name in ("memory pin", "item list", "config show")]
+            ['POST pin', 'GET item/list', '']
+        """
+        if self.arguments is None or self.route:
+            return self.route
+        method = "POST" if self.writes or self.ranked else "GET"
+        return f"{method} {self.name.removeprefix('memory ').replace(' ', '/')}"
 
     @property
     def help(self) -> str:

@@ -13,10 +13,10 @@ import pytest
 
 from served import Reply, Site, serving
 from tables import each
-from vestig import argument_words
 from vestig.surfaces.http.words import in_query, in_requests
 from vestig.surfaces.http.wrong_paths import missing_route, other_method
 from vestig.surfaces.operation import operations
+from vestig.word_tables import call_words
 
 _OF_PYTHON: Final = re.compile(
     r"\bstore\.(?!path|tenant|durability|lock)|\bvestig\.(?!md|yaml)|\b(?:True|False|None|NoneType)\b"
@@ -113,8 +113,9 @@ def test_keywords_stand_in_the_query_where_a_request_has_one(python: str, reques
 def test_no_hint_about_an_argument_speaks_python(school: Site) -> None:
     for path in ("commit", "recall", "forget", "update", "list", "count", "get", "import"):
         call = "import_" if path == "import" else path
-        table = argument_words._OF_CALLS.get(call, {})
-        words = {word for said in table.values() for word in said.split()}
+        of_calls = call_words()["of_calls"].items()
+        tables = (rows for calls, rows in of_calls if call in calls.split(", "))
+        words = {word for table in tables for said in table.values() for word in said.split()}
         for word in (*sorted(words), "user_id", "memories", "zzz"):
             if path in ("list", "count", "get"):
                 reply = school.get(f"{path}?{word}=x")

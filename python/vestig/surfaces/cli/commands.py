@@ -20,7 +20,7 @@ from vestig.other_words import AT_COMMAND_LINE
 from vestig.surfaces.cli import INTERRUPTED, load_msgspec
 from vestig.surfaces.cli.opening import configuration, open_session
 from vestig.surfaces.cli.option_words import (
-    LACKING,
+    command_words,
     instead_of_option,
     value_of_option,
 )
@@ -624,7 +624,7 @@ def _usage(error: click.UsageError, terminal: Terminal, words: Sequence[str]) ->
     name = getattr(error, "param", None)
     said = error.format_message()
     if isinstance(error, click.MissingParameter) and error.ctx is not None:
-        said = f"{said} {LACKING.get(error.ctx.info_name or '', '')}".rstrip()
+        said = f"{said} {command_words()['lacking'].get(error.ctx.info_name or '', '')}".rstrip()
     problem = wire.usage_problem(said, getattr(name, "name", None))
     terminal.complain(f"{where}Error: {said}", problem)
     return 2

@@ -11,7 +11,7 @@ import click
 from vestig.lazy_pattern import lazy_pattern
 from vestig.surfaces.cli.option_words import (
     NOTHING,
-    WHOLE_LINES,
+    command_words,
     near_choice,
     none_of_choice,
 )
@@ -55,7 +55,7 @@ class _AnyCase(click.Choice[str]):
             self.fail(f"{value!r} is no value; `{clear}` empties it", param, ctx)
         if near := near_choice(typed, words):
             text = f"{value[:TYPED_CHARS]!r} is none of them; did you mean {near}?"
-            whole = WHOLE_LINES.get(f"{ctx and ctx.info_name} {near}", "")
+            whole = command_words()["whole_lines"].get(f"{ctx and ctx.info_name} {near}", "")
             self.fail(f"{text} {whole}".rstrip(), param, ctx)
         if typed not in words and (hint := none_of_choice(typed, self.choices)):
             shown = ", ".join(self.choices)

@@ -72,7 +72,7 @@ def routes(*, traced: bool = False) -> Iterator[Route]:
     """
     for operation in operations():
         arguments = operation.arguments
-        if not operation.path or arguments is None:
+        if arguments is None:
             continue
         method, _, path = operation.path.partition(" ")
         route = Route(

@@ -20,65 +20,22 @@ from vestig.lazy_pattern import lazy_pattern
 from vestig.other_words import GROUPS
 from vestig.surfaces.http.routes import PREFIX, Route, routes
 from vestig.surfaces.outlines import OUTLINES
+from vestig.word_tables import read_tables
 
 IMPORT_PATH: Final = f"{PREFIX}/import"
 # Stands for what a caller fills in.
 _BLANK: Final = "…"
 _BLANK_NAME: Final = "_blank"
-_LIST: Final = f"GET {PREFIX}/list"
-_STATS: Final = f"GET {PREFIX}/stats"
-_EXPORT: Final = f"POST {PREFIX}/export"
-_COMMIT: Final = f"POST {PREFIX}/commit"
 # Calls whose arguments are a body of its own kind.
 _BY_BODY: Final = {
-    "commit_many": f'{_COMMIT} {{"items": […]}}',
+    "commit_many": f'POST {PREFIX}/commit {{"items": […]}}',
     "import_": f"POST {IMPORT_PATH} with the file as the body",
-}
-# Ways in Python that no route has as they are → the way over HTTP.
-_WAYS: Final[Mapping[str, str]] = {
-    "store.scoped(scope).commit_many": "scope in each item",
-    "store.scoped(scope) has both for one user": "scope beside content is for one user",
-    'anchor in store.scoped("auto") (keeps it on the branch that changed the file)': "anchor",
-    "store.scoped(scope)": f"scope of {_COMMIT}",
-    "store.scoped": f"scope of {_COMMIT}, and where.scope of what reads",
-    "store.rules, or store.admin.prune": f"GET {PREFIX}/rule/list, or POST"
-    f" {PREFIX}/housekeeping/prune",
-    "since and until": "where.since and where.until",
-    "{memory.session_id for memory in store}": f"{_LIST}, whose memories have session_id",
-    "{memory.scope for memory in store}": f"{_STATS}, which has scopes",
-    "{tag for memory in store for tag in memory.tags}": f"{_LIST}, whose memories have tags",
-    "store.admin.stats().namespaces": f"{_STATS}, which has namespaces",
-    "list(store), or [memory.to_dict() for memory in store]": _EXPORT,
-    "[memory.to_dict() for memory in store]": _EXPORT,
-    "list(store)": _EXPORT,
-    "for memory in store": _EXPORT,
-    "key in store, or id in store": f"GET {PREFIX}/get?key=…, with 404 where there is none",
-    "[store.get(key) for key in keys]": f"{_LIST}?where.keys=…",
-    "a key without a value raises vestig.NotFoundError, and `key in store` asks for one": (
-        "a key without a value is answered with 404"
-    ),
-    "store.recall(query)[0].reason, and store.recall(query, expect=id).why_not": (
-        "explain: true, and expect: [id]"
-    ),
-    "result[0].reason, which every result has": "explain",
-    "result[0].score, which every result has": "score, which every result has",
-    "result[0].metadata, which every result has": "explain",
-    "store.recall, whose hits": f"POST {PREFIX}/recall, whose results",
-    "vestig.restore(backup, path)": "the command vestig restore",
-    "vestig.restore": "the command vestig restore",
-    "vestig.open(path, namespace=…).import_(file)": "the command vestig --namespace NS import FILE,"
-    " on the machine of the store",
-    "vestig.open(…, namespace=…), or namespace=… in a call": "namespace=… in a request",
 }
 _GROUP: Final = rf"(?:{'|'.join(GROUPS)})"
 _CALL: Final = rf"(?:store\.)?{_GROUP}\.[a-z_]+|store\.[a-z_]+|[a-z_]+(?=\()"
 _KEYWORD: Final = r"[a-z_]+(?==[^=\s])"
 _COMMAND: Final = r"`vestig (?P<line>[^`]+)`"
 _WORDS_OF_JSON: Final = {"True": "true", "False": "false", "None": "null"}
-_PIECE: Final = lazy_pattern(
-    rf"(?P<way>{'|'.join(map(re.escape, _WAYS))})|{_COMMAND}"
-    rf"|\b(?:(?P<call>{_CALL})|(?P<keyword>{_KEYWORD})|(?P<word>True|False|None)\b)"
-)
 _OF_PYTHON: Final = lazy_pattern(r"\bstore[.)=]|vestig\.(?!md)|\bimport ")
 _PAIRS: Final = {"(": ")", "[": "]", "{": "}"}
 # The attribute of what a call gives.
@@ -98,7 +55,7 @@ def in_requests(text: str, *, query: bool = False) -> str:
         'did you mean where.scope?'
     """
     found, at = [], 0
-    while (match := _PIECE.search(text, at)) is not None:
+    while (match := _piece().search(text, at)) is not None:
         found.append(text[at : match.start()])
         said, at = _put(text, match.end(), match.groupdict(), query)
         found.append(match[0] if said is None else said)
@@ -113,7 +70,7 @@ def _put(
 ) -> tuple[str | None, int]:
     """(what is said in the place of a piece of a text, None = the piece itself; where it ends)."""
     if (way := named["way"]) is not None:
-        return _WAYS[way], end
+        return _ways()[way], end
     if (line := named["line"]) is not None:
         return _request_of_command(line), end
     if (word := named["word"]) is not None:
@@ -137,6 +94,23 @@ def _put(
     if attribute := _OF_ANSWER.match(text, after):
         return f"the {attribute[1]} of {said}", attribute.end()
     return said, after
+
+
+@cache
+def _ways() -> Mapping[str, str]:
+    """Ways in Python that no route has as they are → the way over HTTP; of two that begin alike the
+    first counts."""
+    return read_tables("request_words.json", dict[str, dict[str, str]])["ways"]
+
+
+@cache
+def _piece() -> re.Pattern[str]:
+    """Finds what is put in another way."""
+    ways = "|".join(map(re.escape, _ways()))
+    return re.compile(
+        rf"(?P<way>{ways})|{_COMMAND}"
+        rf"|\b(?:(?P<call>{_CALL})|(?P<keyword>{_KEYWORD})|(?P<word>True|False|None)\b)"
+    )
 
 
 # --- routes ------------------------------------------------------------------------------------

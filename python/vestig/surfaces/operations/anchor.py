@@ -62,7 +62,6 @@ def _stale(found: StaleMemories, _: Mapping[str, Any]) -> str:
 OPERATIONS: Final = (
     Operation(
         name="anchor show",
-        path="GET anchor/show",
         call=anchors.AnchorsRequest,
         method="anchors.show",
         document="anchors",
@@ -70,7 +69,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="anchor refresh",
-        path="POST anchor/refresh",
         call=anchors.RefreshRequest,
         method="anchors.refresh",
         document="anchors",
@@ -79,7 +77,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="anchor stale",
-        path="POST stale",
+        route="POST stale",
         call=anchors.StaleRequest,
         method="anchors.stale",
         document="stale",

@@ -87,7 +87,6 @@ def _changed(found: BranchChanges, _: Mapping[str, Any]) -> str:
 OPERATIONS: Final = (
     Operation(
         name="branch list",
-        path="GET branch/list",
         call=branches.ListBranchesRequest,
         method="branches.list",
         document="branches",
@@ -96,7 +95,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="branch show",
-        path="GET branch/show",
         call=branches.BranchRequest,
         method="branches.show",
         document="branch",
@@ -104,7 +102,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="branch merge",
-        path="POST branch/merge",
         call=branches.MergeBranchesRequest,
         method="branches.merge",
         document="branch_changes",
@@ -113,7 +110,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="branch drop",
-        path="POST branch/drop",
         call=branches.DropBranchRequest,
         method="branches.drop",
         document="branch_changes",

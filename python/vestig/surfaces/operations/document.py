@@ -47,7 +47,6 @@ def _listed(value: DocumentList, _: Mapping[str, Any]) -> str:
 OPERATIONS: Final = (
     Operation(
         name="document add",
-        path="POST document/add",
         slow=True,
         call=files.AddDocumentRequest,
         method="add_document",
@@ -59,7 +58,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="document list",
-        path="GET document/list",
         call=files.DocumentsRequest,
         method="documents",
         document="documents",
@@ -69,7 +67,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="document forget",
-        path="POST document/forget",
         call=files.ForgetDocumentRequest,
         method="forget_document",
         options=(YES,),

@@ -111,7 +111,6 @@ def _purged(report: PurgeReport, _: Mapping[str, Any]) -> str:
 _OF_ENTITIES: Final = (
     Operation(
         name="entity list",
-        path="GET entity/list",
         call=graph.EntitiesRequest,
         method="graph.entities",
         document="entities",
@@ -121,7 +120,6 @@ _OF_ENTITIES: Final = (
     Operation(
         name="entity show",
         # a name may hold a slash
-        path="GET entity/show",
         call=graph.EntityRequest,
         method="graph.entity",
         document="entity",
@@ -129,7 +127,6 @@ _OF_ENTITIES: Final = (
     ),
     Operation(
         name="entity extract",
-        path="POST entity/extract",
         slow=True,
         call=graph.ExtractEntitiesRequest,
         method="graph.extract_entities",
@@ -139,7 +136,6 @@ _OF_ENTITIES: Final = (
     ),
     Operation(
         name="entity merge",
-        path="POST entity/merge",
         call=graph.MergeEntitiesRequest,
         method="graph.merge_entities",
         document="entity",
@@ -148,7 +144,6 @@ _OF_ENTITIES: Final = (
     ),
     Operation(
         name="entity expire",
-        path="POST entity/expire",
         call=graph.ExpireEntityRequest,
         method="graph.expire_entity",
         document="entity",
@@ -157,7 +152,6 @@ _OF_ENTITIES: Final = (
     ),
     Operation(
         name="entity purge",
-        path="POST entity/purge",
         call=graph.PurgeEntitiesRequest,
         method="graph.purge_entities",
         options=(YES,),
@@ -169,7 +163,6 @@ _OF_ENTITIES: Final = (
     ),
     Operation(
         name="housekeeping entity-backfill",
-        path="POST housekeeping/entity-backfill",
         slow=True,
         call=graph.EntityBackfillRequest,
         method="graph.entity_backfill",
@@ -234,7 +227,6 @@ def _rebuilt(report: EdgeRebuildReport, _: Mapping[str, Any]) -> str:
 _OF_EDGES: Final = (
     Operation(
         name="edge list",
-        path="GET edge/list",
         call=graph.EdgesRequest,
         method="graph.edges",
         options=(
@@ -253,7 +245,7 @@ _OF_EDGES: Final = (
     ),
     Operation(
         name="edge show",
-        path="GET edge/show/{id}",
+        route="GET edge/show/{id}",
         call=graph.EdgeRequest,
         method="graph.edge",
         document="edge",
@@ -261,7 +253,6 @@ _OF_EDGES: Final = (
     ),
     Operation(
         name="edge link",
-        path="POST edge/link",
         call=graph.LinkRequest,
         method="graph.link",
         document="edge",
@@ -270,7 +261,6 @@ _OF_EDGES: Final = (
     ),
     Operation(
         name="edge unlink",
-        path="POST edge/unlink",
         call=graph.UnlinkRequest,
         method="graph.unlink",
         document="edge",
@@ -279,7 +269,6 @@ _OF_EDGES: Final = (
     ),
     Operation(
         name="edge rebuild",
-        path="POST edge/rebuild",
         slow=True,
         call=graph.RebuildEdgesRequest,
         method="graph.rebuild_edges",
@@ -334,7 +323,6 @@ def _around(found: Neighbourhood, _: Mapping[str, Any]) -> str:
 _OF_SEARCH: Final = (
     Operation(
         name="graph search",
-        path="POST graph/search",
         ranked=True,
         method="graph.search",
         call=SearchRequest,
@@ -346,7 +334,7 @@ _OF_SEARCH: Final = (
     ),
     Operation(
         name="graph neighbourhood",
-        path="POST neighbourhood",
+        route="POST neighbourhood",
         method="graph.neighbourhood",
         call=NeighbourhoodRequest,
         document="neighbourhood",

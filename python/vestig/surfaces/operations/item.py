@@ -126,7 +126,6 @@ def _deleted(report: ForgetReport, _: Mapping[str, Any]) -> str:
 OPERATIONS: Final = (
     Operation(
         name="item put",
-        path="POST item/put",
         call=items.PutRequest,
         method="items.put",
         run=_put,
@@ -137,7 +136,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="item put-many",
-        path="POST item/put-many",
         call=items.PutManyRequest,
         method="items.put_many",
         options=(
@@ -151,7 +149,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="item get",
-        path="GET item/get",
         call=items.ItemRequest,
         method="items.get",
         document="item",
@@ -160,7 +157,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="item delete",
-        path="POST item/delete",
         call=items.DeleteRequest,
         method="items.delete",
         options=(YES,),
@@ -172,7 +168,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="item list",
-        path="GET item/list",
         call=items.ListItemsRequest,
         method="items.list",
         document="items",
@@ -182,7 +177,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="item scopes",
-        path="GET item/scopes",
         call=items.ScopesRequest,
         method="items.scopes",
         document="scopes",

@@ -60,7 +60,6 @@ def _forget(call: Call) -> Any:
 
 _FORGET: Final = Operation(
     name="memory forget",
-    path="POST forget",
     call=memories.ForgetRequest,
     options=(
         YES,
@@ -275,7 +274,6 @@ def _deprecate(call: Call) -> Any:
 def _state(action: str) -> Operation:
     return Operation(
         name=f"memory {action}",
-        path=f"POST {action}",
         call=memories.StateRequest,
         document="state",
         text=render.state,
@@ -286,7 +284,7 @@ def _state(action: str) -> Operation:
 _OF_MEMORIES: Final = (
     Operation(
         name="memory add",
-        path="POST commit",
+        route="POST commit",
         call=commit.CommitRequest,
         method="commit",
         # flat on the command line, where `provenance` has no flag
@@ -300,7 +298,7 @@ _OF_MEMORIES: Final = (
     ),
     Operation(
         name="memory add-structured",
-        path="POST commit-structured",
+        route="POST commit-structured",
         call=commit.CommitStructuredRequest,
         method="commit_structured",
         without=tuple(Provenance.__annotations__),
@@ -313,7 +311,6 @@ _OF_MEMORIES: Final = (
     ),
     Operation(
         name="search",
-        path="POST search",
         ranked=True,
         call=queries.RecallRequest,
         options=(*LAYOUT, *WALK),
@@ -326,7 +323,6 @@ _OF_MEMORIES: Final = (
     ),
     Operation(
         name="memory recall",
-        path="POST recall",
         ranked=True,
         call=queries.RecallRequest,
         options=(*LAYOUT, *WALK),
@@ -339,7 +335,7 @@ _OF_MEMORIES: Final = (
     ),
     Operation(
         name="memory show",
-        path="GET show/{id}",
+        route="GET show/{id}",
         call=memories.ShowRequest,
         document="memory",
         text=render.detail,
@@ -350,7 +346,6 @@ _OF_MEMORIES: Final = (
     Operation(
         name="memory get",
         # a key may hold a slash
-        path="GET get",
         call=memories.GetRequest,
         shown=True,
         document="memory",
@@ -359,7 +354,6 @@ _OF_MEMORIES: Final = (
     ),
     Operation(
         name="memory history",
-        path="GET history",
         call=memories.HistoryRequest,
         document="history",
         text=render.history,
@@ -367,7 +361,6 @@ _OF_MEMORIES: Final = (
     ),
     Operation(
         name="keys",
-        path="GET keys",
         call=memories.KeysRequest,
         document="keys",
         text=render.keys,
@@ -375,7 +368,6 @@ _OF_MEMORIES: Final = (
     ),
     Operation(
         name="memory list",
-        path="GET list",
         call=memories.ListRequest,
         options=(
             Integer(
@@ -391,7 +383,6 @@ _OF_MEMORIES: Final = (
     ),
     Operation(
         name="count",
-        path="GET count",
         call=memories.CountRequest,
         document="count",
         text=lambda number, _: str(number),
@@ -399,7 +390,6 @@ _OF_MEMORIES: Final = (
     ),
     Operation(
         name="diff",
-        path="GET diff",
         call=memories.DiffRequest,
         document="diff",
         text=render.difference,
@@ -408,7 +398,7 @@ _OF_MEMORIES: Final = (
     ),
     Operation(
         name="memory events",
-        path="GET events/{id}",
+        route="GET events/{id}",
         call=memories.EventsRequest,
         document="events",
         text=render.events,
@@ -416,7 +406,6 @@ _OF_MEMORIES: Final = (
     ),
     Operation(
         name="memory deprecate",
-        path="POST deprecate",
         call=memories.DeprecateRequest,
         options=(YES,),
         run=_deprecate,
@@ -427,7 +416,6 @@ _OF_MEMORIES: Final = (
     ),
     Operation(
         name="memory supersede",
-        path="POST supersede",
         call=memories.SupersedeRequest,
         run=_supersede,
         document="supersession",
@@ -436,7 +424,6 @@ _OF_MEMORIES: Final = (
     ),
     Operation(
         name="memory confirm",
-        path="POST confirm",
         call=memories.ConfirmRequest,
         document="state",
         text=render.state,
@@ -445,7 +432,6 @@ _OF_MEMORIES: Final = (
     *(_state(action) for action in ("pin", "unpin", "archive", "unarchive")),
     Operation(
         name="memory update",
-        path="POST update",
         call=commit.UpdateRequest,
         run=_update,
         document="update",
@@ -523,7 +509,7 @@ def _steps(result: RetrieveResult) -> list[str]:
 
 _RETRIEVE: Final = Operation(
     name="retrieve",
-    path="POST retrieve",
+    route="POST retrieve",
     limited=True,
     call=queries.RetrieveRequest,
     options=(

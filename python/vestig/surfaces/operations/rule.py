@@ -99,7 +99,6 @@ def _suggested(found: RuleSuggestions, _: Mapping[str, Any]) -> str:
 OPERATIONS: Final = (
     Operation(
         name="rule add",
-        path="POST rule/add",
         call=rules.AddRuleRequest,
         method="rules.add",
         run=_add,
@@ -110,7 +109,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="rule list",
-        path="GET rule/list",
         call=rules.ListRulesRequest,
         method="rules.list",
         document="rules",
@@ -120,7 +118,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="rule show",
-        path="GET rule/show",
         call=rules.RuleRequest,
         method="rules.show",
         document="rule",
@@ -128,7 +125,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="rule edit",
-        path="POST rule/edit",
         call=rules.EditRuleRequest,
         method="rules.edit",
         document="rule",
@@ -137,7 +133,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="rule remove",
-        path="POST rule/remove",
         call=rules.RemoveRuleRequest,
         method="rules.remove",
         document="state",
@@ -146,7 +141,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="rule check",
-        path="POST rule/check",
         call=rules.ActionRequest,
         method="rules.check",
         document="check",
@@ -156,7 +150,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="rule test",
-        path="POST rule/test",
+        route="POST rule/test",
         call=rules.ActionRequest,
         method="rules.test",
         document="check",
@@ -165,7 +159,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="rule suggest",
-        path="GET rule/suggest",
         call=rules.SuggestRulesRequest,
         method="rules.suggest",
         document="suggestions",

@@ -101,7 +101,6 @@ def _destroy(call: Call) -> Any:
 OPERATIONS: Final = (
     Operation(
         name="housekeeping gc",
-        path="POST housekeeping/gc",
         slow=True,
         call=upkeep.GcRequest,
         method="admin.gc",
@@ -111,7 +110,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="housekeeping secrets",
-        path="POST housekeeping/secrets",
         slow=True,
         call=upkeep.SecretsRequest,
         method="admin.secrets",
@@ -122,7 +120,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="housekeeping prune",
-        path="POST housekeeping/prune",
         slow=True,
         call=upkeep.PruneRequest,
         method="admin.prune",
@@ -134,7 +131,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="housekeeping enrich",
-        path="POST housekeeping/enrich",
         slow=True,
         call=upkeep.EnrichRequest,
         method="admin.enrich",
@@ -145,10 +141,8 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="cognify",
-        path="POST cognify",
         slow=True,
         call=upkeep.CognifyRequest,
-        method="cognify",
         document="cognition",
         text=render.cognified,
         exit_code=lambda report: 1 if report.errors else 0,
@@ -156,7 +150,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="housekeeping compact",
-        path="POST housekeeping/compact",
         slow=True,
         call=upkeep.CompactRequest,
         method="admin.compact",
@@ -166,7 +159,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="export",
-        path="POST export",
+        route="POST export",
         slow=True,
         call=files.ExportRequest,
         options=(Text("File to write; - is standard output.", name="file"),),
@@ -197,7 +190,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="backup",
-        path="POST backup",
+        route="POST backup",
         slow=True,
         call=files.BackupRequest,
         method="admin.backup",
@@ -216,7 +209,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="rebuild",
-        path="POST rebuild",
         slow=True,
         call=upkeep.RebuildRequest,
         method="admin.rebuild",
@@ -234,7 +226,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="stats",
-        path="GET stats",
         call=upkeep.StatsRequest,
         method="admin.stats",
         right="read",
@@ -243,7 +234,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="doctor",
-        path="GET doctor",
         slow=True,
         call=upkeep.DoctorRequest,
         method="admin.doctor",
