@@ -81,17 +81,13 @@ def test_an_offset_behind_all_says_how_many_there_are(
     assert (len(last), last.before, "before" in last.to_dict()) == (1, 0, False)
 
 
-@pytest.mark.parametrize("question", [QUESTION, "What leaks at the stern of a boat?"])
 @pytest.mark.parametrize("fields", [{}, {"all": True}, {"context": True}, {"silence": 0.9}])
-@pytest.mark.parametrize("limit", [3, 4, 5, 7, 10, 12])
+@pytest.mark.parametrize("limit", [3, 5, 7, 12])
 def test_the_last_page_alone_says_that_there_is_no_more(
-    store: vestig.Vestig,
-    bakery: vestig.Vestig,
-    question: str,
-    fields: dict[str, Any],
-    limit: int,
+    store: vestig.Vestig, bakery: vestig.Vestig, fields: dict[str, Any], limit: int
 ) -> None:
-    _check_pages(store, question, limit, fields)
+    for question in (QUESTION, "What leaks at the stern of a boat?"):
+        _check_pages(store, question, limit, fields)
     for own in (BRANCHES, "Where is a branch of the bakery?", "bakery"):
         _check_pages(bakery, own, limit, fields)
 

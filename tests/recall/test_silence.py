@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -234,23 +235,28 @@ TABLE = "# Spares\n\n| No | Name | Turbine | Price |\n|---|---|---|---|\n" + "".
 )
 
 
-@pytest.fixture
-def table(store: vestig.Vestig) -> vestig.Vestig:
-    store.add_document(TABLE, source="spares")
-    return store
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[vestig.Vestig]:
+    config = {"judge.budget_ms": 60_000}
+    folder = tmp_path_factory.mktemp("table") / "store"
+    with vestig.open(folder, embedder=BuiltinEmbedder(), config=config) as store:
+        for text in TEXTS:
+            store.commit(text)
+        store.add_document(TABLE, source="spares")
+        store.commit("WI-25 is done by two people.")
+        yield store
 
 
 @pytest.mark.parametrize("asked", ["{}", "{}?", "what is {}?"])
 @pytest.mark.parametrize("code", ["NV-{0}", "WI-{1}", "v{2}.{3}.3", "{4}/2-{2}"])
 def test_a_code_that_a_memory_holds_is_a_topic(table: vestig.Vestig, asked: str, code: str) -> None:
-    for n in range(0, 90, 6):
+    for n in range(0, 90, 12):
         held = code.format(20000 + 7 * n, 10 + n, n, n % 7, 4000 + n)
         found = table.recall(asked.format(held))
         assert any(f"| {held} |" in hit.content for hit in found), held
 
 
 def test_a_code_that_is_held_is_wanted_however_others_are_written(table: vestig.Vestig) -> None:
-    table.commit("WI-25 is done by two people.")
     for asked in ("wi-25", "WI-25, X-7041", "WI-25 NV-20105."):
         assert "WI-25 is done by two people." in [hit.content for hit in table.recall(asked)], asked
 
