@@ -74,6 +74,9 @@ _RESTATED: Final = 6.0
 # The logit from which on an older statement is told to be older; and where it states another value
 # of the same in the same words. Less puts the newer one first, which says nothing untrue.
 _MARKED_MIN, _MARKED_ALIKE_MIN = 2.0, 0.0
+# Logits from which one text takes the place of another with which it has no content term in common,
+# nor with the question. Below, one of thirteen such pairs in labelled worlds is of one thing.
+_APART_MIN: Final = 2.0
 # The same of one that ranks behind the newer one.
 _MARKED_BEHIND_MIN: Final = 1.0
 # Content terms of two statements about the same.
@@ -190,7 +193,7 @@ def newest_first(
     pairs = pairs_to_read(unread, placed, judged)
     sure, behind = _older_behind(query, ahead, best, recalled)
     behind = behind[: PAIRS_MAX - len(pairs)]
-    read = _read([*pairs, *behind], best, compared)
+    read = _read(query, [*pairs, *behind], best, compared, recalled)
     read |= dict.fromkeys([*restated, *sure], _RESTATED)
     behind = sorted([*sure, *behind], key=sum)
     pairs_read = [(*pair, logit) for pair, logit in read.items() if pair not in behind]
@@ -216,14 +219,29 @@ def newest_first(
 
 
 def _read(
+    query: str,
     pairs: Sequence[tuple[int, int]],
     best: Sequence[ScanRow],
     compared: Callable[[Sequence[tuple[ScanRow, ScanRow]]], Sequence[float | None]],
+    recalled: Callable[[Sequence[bytes]], Mapping[bytes, RecalledMemory]],
 ) -> dict[tuple[int, int], float]:
-    """Return those of the pairs that a model read, each with its logit."""
+    """Return those of the pairs that a model read, each with its logit; without those whose later
+    text has no content term of the question or of the earlier one, and of which it is not sure: a
+    turn reads as an answer by the turn before it, which may be the earlier text itself."""
     logits = compared([(best[older], best[newer]) for older, newer in pairs])
-    found = zip(pairs, logits, strict=True)
-    return {pair: logit for pair, logit in found if logit is not None}
+    read = {pair: logit for pair, logit in zip(pairs, logits, strict=True) if logit is not None}
+    unsure = [pair for pair, logit in read.items() if 0 <= logit < _APART_MIN]
+    known = recalled([best[at].id for pair in unsure for at in pair]) if unsure else {}
+    for pair in unsure:
+        older, newer = (known[best[at].id].content for at in pair)
+        if _terms(newer).isdisjoint(_terms(older) | _terms(query)):
+            del read[pair]
+    return read
+
+
+def _terms(text: str) -> set[str]:
+    """The content terms of a text."""
+    return {one.term for one in content_terms(text, ())}
 
 
 def _placed(
@@ -406,7 +424,7 @@ def _restated(
         first, second = older.written_text, newer.written_text
         if says_ended(second) and not says_ended(first):
             about, told = _terms_beside_an_end(ended_clause(second)), _terms_beside_an_end(first)
-            if len(about) >= _SHARED_MIN and about <= told and _asked(query) & told <= about:
+            if len(about) >= _SHARED_MIN and about <= told and _terms(query) & told <= about:
                 return not is_about_another(query, first, second)
         # most texts have too little in common to be compared word by word
         if not older.may_align(newer) or _adds(first, second):
@@ -418,11 +436,6 @@ def _restated(
 
     parts = [Parts(known[row.id].content) for row in best] if known else []
     return [pair for pair in pairs if restates(parts[pair[0]], parts[pair[1]])]
-
-
-def _asked(query: str) -> set[str]:
-    """The content terms of a question."""
-    return {one.term for one in content_terms(query, ())}
 
 
 def _only(pairs: Sequence[tuple[int, int]], groups: list[list[int]]) -> list[list[int]]:
@@ -471,14 +484,10 @@ def _is_of_other(query: str, older: str, newer: str, others: Sequence[str]) -> b
     """Return whether the newer text has more content terms in common with one that the question
     tells apart from the older one (`is_about_another`) than with the older one, without those that
     both have: then it states that anew."""
-
-    def of(text: str) -> set[str]:
-        return {one.term for one in content_terms(text, ())}
-
-    stated, own = of(newer), of(older)
+    stated, own = _terms(newer), _terms(older)
 
     def is_closer(text: str) -> bool:
-        terms = of(text)
+        terms = _terms(text)
         return len(stated & terms - own) > len(stated & own - terms)
 
     return any(
@@ -715,9 +724,7 @@ def with_stated(
     if not kept or not all(row.id in of_models for row in kept):
         return kept
     texts = view.recalled(namespace, [row.id for row in best])
-    terms = {
-        id: {one.term for one in content_terms(found.content, ())} for id, found in texts.items()
-    }
+    terms = {id: _terms(found.content) for id, found in texts.items()}
     guessed = terms.get(kept[0].id, set())
     shared = {
         row.id: len(terms[row.id] & guessed)
@@ -764,7 +771,7 @@ def with_later(
 
 def _terms_beside_an_end(text: str) -> set[str]:
     """The content terms of a text without numbers and the words that tell of an end."""
-    terms = {one.term for one in content_terms(text, ())} - ending_terms()
+    terms = _terms(text) - ending_terms()
     return {term for term in terms if not _NUMBER.match(term)}
 
 
