@@ -15,7 +15,6 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from answer_schemas import check_answer
 from vestig.api.store import Vestig
 from vestig.calls.opening import OpenRequest
 from vestig.config import Config, load
@@ -93,9 +92,7 @@ class Site(NamedTuple):
             link.request(method, path, data, sent)
             answer = link.getresponse()
             named = {name.lower(): value for name, value in answer.getheaders()}
-            reply = Reply(answer.status, named, answer.read())
-            check_answer(method, path, reply.status, reply.body)
-            return reply
+            return Reply(answer.status, named, answer.read())
         finally:
             link.close()
 

@@ -8,7 +8,7 @@ from datetime import date as Day
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
-from typing import Any, ClassVar, Final, Generic, TypeVar, overload
+from typing import Any, Final, Generic, TypeVar, overload
 
 from msgspec import UNSET, UnsetType
 
@@ -231,9 +231,6 @@ class RecallHit(NamesMissing):
     no open store, and what is changed or forgotten later does not change them. Each may be given
     as a function that makes it.
     """
-
-    # by this a schema has the fields of the first beside the others
-    FIRST_BESIDE: ClassVar = True
 
     memory: _Lazy[Memory] = _Lazy()
     score: float

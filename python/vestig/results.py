@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any, ClassVar, Final, Generic, TypeVar, overload
+from typing import Any, Final, Generic, TypeVar, overload
 
 import msgspec
 
@@ -175,9 +175,6 @@ class MemoryDetail(_Value, frozen=True, kw_only=True):
     stored, nearest first. `versions`: other memories that state it anew, or that it states anew,
     newest first; () of a read of the past. `claim` is None where it carries none. `ledger_seq` is
     the state that was read. `mentions` and `related` are None unless `expand=1` asked for them."""
-
-    # by this a schema has the fields of the first beside the others
-    FIRST_BESIDE: ClassVar = True
 
     memory: Memory
     access_velocity: float

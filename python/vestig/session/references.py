@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -34,9 +34,6 @@ _CANDIDATES_MAX: Final = 5
 
 class Described(_Value, frozen=True, kw_only=True):
     """A node or edge (the first field) and facts about it (the others)."""
-
-    # by this a schema has the fields of the first beside the others
-    FIRST_BESIDE: ClassVar = True
 
     @property
     def id(self) -> str:

@@ -26,7 +26,7 @@ _CODES: Final = {404: "not-found", 405: "validation"}
 
 def application(service: Service, access: Access) -> Application:
     """Return what a server runs."""
-    return Gate(make_app(service, access), access, service.places)
+    return Gate(make_app(service), access, service.places)
 
 
 def app_of(service: Service, chosen: Iterable[Route], *, openapi_url: str | None) -> FastAPI:
@@ -57,9 +57,9 @@ def app_of(service: Service, chosen: Iterable[Route], *, openapi_url: str | None
     return app
 
 
-def make_app(service: Service, access: Access) -> FastAPI:
+def make_app(service: Service) -> FastAPI:
     """The routes and their document, without the checks in front."""
-    chosen = (*routes(traced=service.settings.debug_endpoint),)
+    chosen = routes(traced=service.settings.debug_endpoint)
     app = app_of(service, chosen, openapi_url="/openapi.json")
     imports = Imports(service)
     _add(
@@ -84,8 +84,7 @@ def make_app(service: Service, access: Access) -> FastAPI:
     _add_looks(app, service)
     for path in ("/", "/docs"):
         app.add_api_route(path, _index, methods=["GET"], include_in_schema=False)
-    guarded = access.token is not None
-    app.openapi = lambda: _document(app, chosen, guarded=guarded)  # type: ignore[method-assign]
+    app.openapi = lambda: _document(app)  # type: ignore[method-assign]
     return app
 
 
@@ -157,13 +156,10 @@ async def _refused(request: Request, error: Exception) -> Response:
     return problem_response(refusal, request.scope["state"]["request_id"])
 
 
-def _document(app: FastAPI, chosen: Iterable[Route], *, guarded: bool) -> dict[str, Any]:
+def _document(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
         made = get_openapi(title=app.title, version=app.version, routes=app.routes)
         made.setdefault("components", {}).setdefault("schemas", {}).update(openapi.components())
-        made["components"]["schemas"] |= openapi.describe_results(made["paths"], chosen)
-        if guarded:
-            openapi.require_token(made)
         for name in ("HTTPValidationError", "ValidationError"):
             made["components"]["schemas"].pop(name, None)
         metrics = made["paths"][f"{PREFIX}/metrics"]["get"]["responses"]["200"]

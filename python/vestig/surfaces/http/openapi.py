@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -19,7 +19,7 @@ from vestig.session.references import types_of
 from vestig.surfaces import wire
 from vestig.surfaces.http.calls import ITEMS_MAX
 from vestig.surfaces.http.imports import IMPORT_TYPES
-from vestig.surfaces.http.routes import IMPORT_PARAMETERS, PREFIX, Route
+from vestig.surfaces.http.routes import IMPORT_PARAMETERS, Route
 from vestig.surfaces.http.service import LINES
 from vestig.surfaces.json_schema import (
     EXCLUSIVE_TIMES,
@@ -27,28 +27,15 @@ from vestig.surfaces.json_schema import (
     body_schema,
     definitions,
 )
-from vestig.surfaces.result_schema import ResultSchemas, result_of
-from vestig.types import CommitOutcome, EventType, ItemError
+from vestig.types import EventType
 
 _REFS: Final = "#/components/schemas/"
 _PROBLEM: Final = "application/problem+json"
-_KEY: Final = {
-    "name": "Idempotency-Key",
-    "in": "header",
-    "required": False,
-    "description": "The write is done once: the same request with this key gets the same answer,"
-    " with `Idempotency-Replayed: true`; another one with it is refused.",
-    "schema": {"type": "string", "pattern": "^[!-~]{1,128}$"},
-}
-_REPLAYED: Final = {
-    "description": "true: the answer that an earlier request with this key got.",
-    "schema": {"const": "true"},
-}
-_LOCATION: Final = {"description": "The path of the answer.", "schema": {"type": "string"}}
-_RETRY_AFTER: Final = {
-    "description": "Seconds to wait.",
-    "schema": {"type": "integer", "minimum": 1},
-}
+# in words: a request with a key that another one has used is refused, which no schema can say
+_KEY: Final = (
+    " With the header `Idempotency-Key` (1 to 128 visible ASCII characters) the write is done once:"
+    " the same request with this key gets the same answer."
+)
 # what a route may answer beside its success, and why
 _STATUSES: Final[dict[int, str]] = {
     400: "A body that is no JSON, or no request of HTTP.",
@@ -121,19 +108,22 @@ def responses(
 ) -> dict[int | str, dict[str, Any]]:
     """Every answer of a route; each 4xx and 5xx is a problem object. `lines`: a success is lines of
     JSON."""
-    document = {"application/json": {"schema": {"$ref": f"{_REFS}AnyDocument"}}}
+    document = {"application/json": {"schema": {"$ref": f"{_REFS}Document"}}}
     content = {LINES: {"schema": {"type": "string"}}} if lines else document
     shown: dict[int | str, dict[str, Any]] = {
         status: {"description": text, "content": document if status == 202 else content}
         for status, text in successes.items()
     }
-    if 202 in shown:
-        shown[202]["headers"] = {"Location": _LOCATION, "Retry-After": _RETRY_AFTER}
     for status, text in _STATUSES.items():
         content = {_PROBLEM: {"schema": {"$ref": f"{_REFS}Problem"}}}
         shown[status] = {"description": text, "content": content}
         if status in (429, 503):
-            shown[status]["headers"] = {"Retry-After": _RETRY_AFTER}
+            shown[status]["headers"] = {
+                "Retry-After": {
+                    "description": "Seconds to wait.",
+                    "schema": {"type": "integer", "minimum": 1},
+                }
+            }
     return shown
 
 
@@ -167,7 +157,7 @@ def route_extra(route: Route, facts: Facts) -> dict[str, Any]:
         schema = {"anyOf": [schema, several]}
     extra["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
     if route.operation.writes:
-        extra["parameters"] = [_KEY]
+        extra["description"] += _KEY
     return extra
 
 
@@ -288,7 +278,7 @@ def components() -> dict[str, Any]:
                 },
             },
             "outcome": {"type": "object", "description": "What became of a text that was refused."},
-            "health": {"$ref": f"{_REFS}AnyDocument"},
+            "health": {"$ref": f"{_REFS}Document"},
         },
         "required": ["type", "title", "status", "detail", "instance", "errors"],
     }
@@ -297,38 +287,4 @@ def components() -> dict[str, Any]:
         "properties": {"schema": {"type": "string", "pattern": "^vestig/[a-z_]+/1$"}},
         "required": ["schema"],
     }
-    return {"Problem": problem, "AnyDocument": document, **definitions(refs=_REFS)}
-
-
-def describe_results(paths: Mapping[str, Any], routes: Iterable[Route]) -> dict[str, Any]:
-    """Writes into the paths of the document which fields the answers of routes have; returns the
-    schemas to which these refer."""
-    schemas = ResultSchemas(_REFS)
-    for route in routes:
-        answers = paths[route.path][route.method.lower()]["responses"]
-        done = [answers[status] for status in ("200", "201", "207") if status in answers]
-        if route.name != "export":
-            method = "show" if route.operation.shown else route.arguments.method
-            result = schemas.of_document(route.operation.document, result_of(method))
-            for one in done:
-                one["content"] = {"application/json": {"schema": result}}
-        if "207" in answers:
-            both = {"outcomes": list[CommitOutcome | None], "errors": list[ItemError]}
-            several = schemas.of_members("outcomes", both)
-            answers["207"]["content"] = {"application/json": {"schema": several}}
-        if route.operation.writes:
-            for one in done:
-                one["headers"] = {"Idempotency-Replayed": _REPLAYED}
-    imported = schemas.of_document("import", result_of("import_"))
-    paths[f"{PREFIX}/import"]["post"]["responses"]["200"]["content"] = {
-        "application/json": {"schema": imported},
-        "text/event-stream": {"schema": {"type": "string"}},
-    }
-    return schemas.definitions
-
-
-def require_token(document: dict[str, Any]) -> None:
-    """Writes into the document that every route but that of health needs a token."""
-    document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-    document["security"] = [{"token": []}]
-    document["paths"][f"{PREFIX}/health"]["get"]["security"] = []
+    return {"Problem": problem, "Document": document, **definitions(refs=_REFS)}
