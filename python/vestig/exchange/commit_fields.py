@@ -22,6 +22,7 @@ from vestig.exchange.formats.drafts import (
     Link,
     LogTurn,
     Reading,
+    RecordedBelow,
 )
 from vestig.exchange.formats.messages import text_or_number
 from vestig.exchange.formats.table import ROWS, detected, fitting
@@ -51,7 +52,7 @@ class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
     turns of that role come in. `normalise` is the store's normalisation: a text is split when it is
     longer than `max_chars` after it. `is_noise`: which turns of session logs are left out.
     `shared`: arguments of `commit` that each memory gets beside its own. `anchors`: those of a turn
-    of a session log.
+    of a session log. `recorded`: as of `Reading`.
     """
 
     format: ImportFormat = ImportFormat.AUTO
@@ -63,6 +64,7 @@ class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
     is_noise: Callable[[str], bool] = lambda _: False
     shared: dict[str, Any] = msgspec.field(default_factory=dict)
     anchors: Callable[[LogTurn], tuple[GivenAnchor, ...]] | None = None
+    recorded: RecordedBelow = lambda _: ()
 
 
 class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,6 +144,7 @@ class ImportFile:
             system=self._options.system,
             is_noise=self._options.is_noise,
             anchors=self._options.anchors,
+            recorded=self._options.recorded,
         )
         self._hint = "" if asked is ImportFormat.AUTO else fitting(self._file, asked)
         self._control_characters = self._cut_titles = 0

@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -25,7 +25,7 @@ from vestig.exchange.converter import Converter
 from vestig.exchange.document_text import FILE_BYTES_MAX, document_text, mail_document
 from vestig.exchange.documents import DocumentFile, DocumentOptions, import_documents
 from vestig.exchange.file_records import RecordFile, a_store, unknown
-from vestig.exchange.formats.drafts import Link
+from vestig.exchange.formats.drafts import Link, RecordedBelow
 from vestig.exchange.formats.table import is_document
 from vestig.exchange.inputs import (
     Archive,
@@ -54,7 +54,7 @@ from vestig.other_words import by_caller
 from vestig.results import FILE_BELOW, ImportReport
 from vestig.session.embedding import embed_memories, remember_identity
 from vestig.session.session import Session, catch_up
-from vestig.store.records.memory_queries import recorded_places
+from vestig.store.records.memory_queries import recorded_places, references_below
 from vestig.store.records.reads import LedgerView
 from vestig.store.sqlite.files import LEDGER_FILE
 from vestig.telemetry import span
@@ -81,6 +81,7 @@ def import_files(session: Session, asked: ImportRequest) -> ImportReport:
         is_noise=lambda text: says_nothing(normalise(text, settings.hygiene), settings.hygiene),
         shared=_shared(asked),
         anchors=TurnAnchors(session).of if asked.anchors else None,
+        recorded=_recorded_before(session),
     )
     with session.operation("import", without_store="make"):
         if asked.mirror:
@@ -106,6 +107,17 @@ def import_files(session: Session, asked: ImportRequest) -> ImportReport:
                 files.run.left_out[FILE_BELOW] = deeper
             report = _commit(session, files, asked)
             return msgspec.structs.replace(report, dry_run=asked.dry_run)
+
+
+def _recorded_before(session: Session) -> RecordedBelow:
+    """Tells what was recorded below a reference when it was first asked for."""
+
+    @cache
+    def below(prefix: str) -> Sequence[tuple[str | None, str]]:
+        with session.ledger.read() as view:
+            return references_below(view, session.namespace, prefix)
+
+    return below
 
 
 def _shared(asked: ImportRequest) -> dict[str, Any]:
