@@ -69,6 +69,30 @@ def test_a_table_of_records_with_ids_too() -> None:
     assert (texts(store), again.ended) == ({"The boat is green"}, 1)
 
 
+@each("apart", [0, 998])
+def test_a_newer_text_with_the_same_id_in_one_file_replaces_the_one_before(apart: int) -> None:
+    between = [{"id": f"b{n}", "memory": f"Boat {n} is {n} feet long"} for n in range(apart)]
+    rows = [BEFORE, *between, AFTER]
+    store, report = store_of(as_lines(*rows), format="mem0")
+    assert (report.imported, report.skipped, report.ended) == (2 + apart, 0, 1)
+    held = store.list(where={"include_expired": True}, limit=1_000)
+    kept = {one.content: one.t_expired is None for one in held if "meetings" in one.content}
+    assert kept == {BEFORE["memory"]: False, AFTER["memory"]: True}
+    again = store.import_(as_lines(*rows), format="mem0")
+    assert (again.imported, again.skipped, again.warnings) == (0, 2 + apart, ())
+
+
+def test_an_older_text_with_the_same_id_in_one_file_is_told_by_its_line() -> None:
+    for first, second in (
+        (AFTER, BEFORE),
+        ({**SAME, "id": "a1"}, {**SAME, "id": "a1"} | {"memory": "Is allergic to nothing"}),
+    ):
+        store, report = store_of(as_lines(first, second), format="mem0")
+        assert texts(store) == {first["memory"]}
+        assert "1 record with the id of an earlier one" in told(report)
+        assert "is newer: line 2; give each an id" in told(report)
+
+
 FLATS = (
     "Name,Tenant,Rent\nFlat 1,Greta Holm,610\nFlat 7,Meral Aydin,590\nFlat 12,Oskar Brandt,768\n"
 )

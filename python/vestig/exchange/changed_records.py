@@ -139,10 +139,17 @@ class ChangedRecords:
             self._run.different[memory.id] = None
 
     def repeats(self, tally: Tally, item: ImportItem, first: ImportItem) -> None:
-        """Notes a record with the id of an earlier one of the import and another text."""
+        """Notes a record with the id of an earlier one of the import and another text, which is
+        not newer."""
         other = item.arguments.get("session_id") != first.arguments.get("session_id")
         if item.is_known_by_id and (item.parts != first.parts or other):
-            self._run.repeated[tally.source.name] += 1
+            self._run.repeated.setdefault(tally.source.name, []).append(f"line {item.line}")
+
+    def is_newer(self, item: ImportItem, first: ImportItem) -> bool:
+        """Return whether a record has another text than one with its id, and was changed later."""
+        if not item.is_known_by_id or item.changed_us is None or item.parts == first.parts:
+            return False
+        return first.changed_us is None or item.changed_us > first.changed_us
 
     def _hashes(self, item: ImportItem, known: set[str]) -> set[str]:
         """The hashes of the texts that a commit would store; where those of the texts as they are

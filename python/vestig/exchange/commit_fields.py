@@ -552,8 +552,9 @@ class Run:
         self.changed: dict[str, str] = {}
         # id of a turn whose text stands under it in another session → its memory
         self.elsewhere: dict[str, str] = {}
-        # by file: records with the id of an earlier one of the import and another text or session
-        self.repeated: Counter[str] = Counter()
+        # by file: lines of records with the id of an earlier one of the import and another
+        # text or session
+        self.repeated: dict[str, list[str]] = {}
         # session → its turns that stand behind later ones
         self.behind: Counter[str] = Counter()
 
@@ -636,11 +637,13 @@ class Run:
             )
         if self.different:
             yield different_warning(len(self.different), [*self.different])
-        for name, count in self.repeated.items():
+        for name, places in self.repeated.items():
+            count = len(places)
             yield (
                 f"{name}: {count_of(count, 'record')} with the id of an earlier one and another"
-                f" text or session {'was' if count == 1 else 'were'} not taken: give each an id of"
-                " its own, or none"
+                f" text or session {'was' if count == 1 else 'were'} not taken, for no time of a"
+                f" change says that it is newer: {first_of(places, _REVIVED_SHOWN)}; give each an"
+                " id of its own, or none"
             )
 
     def report(self) -> ImportReport:

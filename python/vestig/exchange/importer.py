@@ -367,22 +367,33 @@ class _Reader:
         group: list[tuple[Tally, ImportItem]] = []
         links: list[tuple[Tally, Link]] = []
         size, most = 0, shared_or(_GROUP_COMMITS)
+        held: dict[_Recorded, ImportItem] = {}
         for tally, item in self._files.records():
             length = 1 if isinstance(item, Link) else len(item.parts)
-            if size + length > most and size:
+            if size and (size + length > most or self._is_newer(item, held)):
                 yield group, links
                 group, links, size = [], [], 0
+                held.clear()
             if isinstance(item, Link):
                 links.append((tally, item))
             else:
                 group.append((tally, item))
+                place = _Recorded(item.scope, item.artifact_ref)
+                held.setdefault(place, item)
                 self.tables.note(tally, item)
                 if item.successor_ref is not None:
-                    place = _Recorded(item.scope, item.artifact_ref)
                     self.successors[place] = item.successor_ref
             size += length
         if size:
             yield group, links
+
+    def _is_newer(self, item: ImportItem | Link, held: Mapping[_Recorded, ImportItem]) -> bool:
+        """Return whether a record has a newer text than one of a group: it replaces that text once
+        the group is written."""
+        if isinstance(item, Link):
+            return False
+        first = held.get(_Recorded(item.scope, item.artifact_ref))
+        return first is not None and self._changes.is_newer(item, first)
 
     def _prepared(
         self, records: list[tuple[Tally, ImportItem]], links: list[tuple[Tally, Link]]

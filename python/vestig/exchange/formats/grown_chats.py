@@ -55,22 +55,22 @@ class RecordedChats:
             if (chat.scope, place, digest) in ends
         )
         found: dict[int, str] = {}
-        for _, line, end in matches:
-            if line not in found and ends[end]:
-                found[line] = ends[end].pop(0)
+        for _, line, match in matches:
+            if line not in found and ends[match]:
+                found[line] = ends[match].pop(0)
         taken = {(chat.scope, found[chat.line]) for chat in chats if chat.line in found}
         beginnings: dict[tuple[str | None, int, str], list[str]] = {}
         for (scope, session), digests in self.sessions.items():
             if (scope, session) not in taken:
                 for place, digest in digests.items():
                     beginnings.setdefault((scope, place, digest), []).append(session)
-        left = set[str]()
+        begun = set[str]()
         for chat in chats:
             if chat.line in found or not chat.digests:
                 continue
-            end = chat.scope, len(chat.digests) - 1, chat.digests[-1]
-            session = next((one for one in beginnings.get(end, ()) if one not in left), None)
-            if session is not None:
-                found[chat.line] = session
-                left.add(session)
+            last = chat.scope, len(chat.digests) - 1, chat.digests[-1]
+            free = (one for one in beginnings.get(last, ()) if one not in begun)
+            if (before := next(free, None)) is not None:
+                found[chat.line] = before
+                begun.add(before)
         return found
