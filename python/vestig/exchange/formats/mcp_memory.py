@@ -29,7 +29,7 @@ KEYS: Final = frozenset(("entityType", "observations", "relationType", "from", "
 
 def recognises(record: dict[str, Any]) -> bool:
     """Return whether this is an entity or a relation of the server, or its whole graph."""
-    if isinstance(record.get("entities"), list) and isinstance(record.get("relations"), list):
+    if _is_graph(record):
         return True
     kind = record.get("type")
     return (kind == "entity" and "name" in record and "observations" in record) or (
@@ -70,16 +70,26 @@ def _expanded(file: RecordFile, reading: Reading) -> Iterator[Record | Unreadabl
             yield record
             continue
         kinds = (("entity", "entities"), ("relation", "relations"))
-        if not all(isinstance(record.value.get(name), list) for _, name in kinds):
+        if not _is_graph(record.value):
             yield record
             continue
         reading.leave_unread(record.value, [name for _, name in kinds], "beside entities")
         for kind, name in kinds:
-            for value in record.value[name]:
+            for value in record.value.get(name, ()):
                 if isinstance(value, dict):
                     yield Record(record.line, {**value, "type": kind}, record.digest)
                 else:
                     yield Unreadable(record.line, f"{name}: expected a list of objects")
+
+
+def _is_graph(value: dict[str, Any]) -> bool:
+    """Return whether this is a whole graph, also one that is cut before its relations."""
+    entities, relations = value.get("entities"), value.get("relations")
+    if not isinstance(entities, list):
+        return False
+    first = entities[0] if entities else None
+    is_cut = "relations" not in value and isinstance(first, dict) and "observations" in first
+    return isinstance(relations, list) or is_cut
 
 
 def _is_relation(value: dict[str, Any]) -> bool:
