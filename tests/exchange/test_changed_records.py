@@ -108,7 +108,7 @@ def test_rows_that_are_no_longer_in_a_table_stay_and_are_told(tmp_path: Path) ->
     again = store.import_(path)
     assert (again.imported, again.skipped) == (2, 2)
     old = next(one.id for one in store.list() if "768" in one.content)
-    assert f"flats.csv: 1 row of an earlier import is no longer in it and stays: {old}" in told(
+    assert f"flats.csv: 1 record of an earlier import is no longer in it and stays: {old}" in told(
         again
     )
     assert "with columns `text` and `key`" in told(again)
@@ -120,6 +120,48 @@ def test_rows_that_are_no_longer_in_a_table_stay_and_are_told(tmp_path: Path) ->
     assert "stays" not in told(store.import_(other))
     path.write_text('Name,Tenant,Rent\n"Flat 1')
     assert "stays" not in told(store.import_(path))
+
+
+DROPPED = {
+    "a.csv": ("id,text,date\n1,The gate is green,2025-01-01\n", "2,The roof is red,2025-01-02\n"),
+    "m.jsonl": (
+        '{"type":"entity","name":"Gate","entityType":"t","observations":["It is green"]}\n',
+        '{"type":"entity","name":"Roof","entityType":"t","observations":["It is red"]}\n',
+    ),
+    "g.jsonl": (
+        '{"type":"entity","name":"Gate","entityType":"t","observations":["It is green"',
+        ',"It is high"]}\n',
+    ),
+}
+
+
+@each("name", DROPPED)
+def test_records_with_an_id_that_are_no_longer_in_their_file_are_told(
+    name: str, tmp_path: Path
+) -> None:
+    path, (kept, gone) = tmp_path / name, DROPPED[name]
+    path.write_text(kept + gone)
+    store, report = store_of(path)
+    assert (store.count(), report.warnings) == (2, ())
+    assert store.import_(path).warnings == ()
+    kept += "" if kept.endswith("\n") else "]}\n"
+    path.write_text(kept)
+    again = store.import_(path)
+    (old,) = [one.id for one in store.list() if "green" not in one.content]
+    assert f"{name}: 1 record of an earlier import is no longer in it and stays: {old}" in told(
+        again
+    )
+    # what has ended is told no more, nor are records of another file, or of a scope, or of a cut one
+    (tmp_path / "other").mkdir()
+    other = tmp_path / "other" / f"b{path.suffix}"
+    other.write_text(kept)
+    assert store.import_(other).warnings == ()
+    assert store.import_(path, scope="shed").warnings == ()
+    path.write_text(kept + '{"type"' if name != "a.csv" else kept + "2\n")
+    assert "stays" not in told(store.import_(path))
+    path.write_text(kept)
+    store.deprecate(old)
+    assert store.import_(path).warnings == ()
 
 
 def test_a_column_key_lets_a_changed_row_replace_the_one_before(tmp_path: Path) -> None:

@@ -303,14 +303,14 @@ def different_warning(count: int, ids: Sequence[str] = ()) -> str:
 
 
 def rows_stay_warning(name: str, ids: Sequence[str], *, has_keys: bool) -> str:
-    """Return the warning about rows of an earlier import of a table that are not in it any more.
+    """Return the warning about records of an earlier import of a file that are not in it any more.
 
     Args:
-        name: the table's.
+        name: the file's.
         ids: of the memories that they became.
-        has_keys: whether rows of it have keys.
+        has_keys: whether its records have keys or ids.
     """
-    rows, shown = count_of(len(ids), "row"), first_of(ids, _REVIVED_SHOWN)
+    rows, shown = count_of(len(ids), "record"), first_of(ids, _REVIVED_SHOWN)
     is_no, stay = ("is no", "stays") if len(ids) == 1 else ("are no", "stay")
     end = by_caller("store.deprecate(id)", "`vestig deprecate ID`")
     keys = ", and with columns `text` and `key`, and none of who speaks, a changed row replaces"

@@ -220,10 +220,11 @@ def test_what_stands_deeper_is_taken_by_its_values(name: str, tmp_path: Path) ->
 
 @pytest.mark.skipif(shutil.which("jq") is None, reason="the command is one of jq")
 def test_facts_that_have_ended_end_and_what_is_not_taken_is_named(tmp_path: Path) -> None:
+    worked = (("Helio", "2022-01-10", "2025-05-31"), ("Bosch", "2025-06-01", None))
     edges = [
         {"name": "WORKS_AT", "fact": f"Ann works at {where}", "created_at": "2025-07-01",
          "valid_at": begin, "invalid_at": end}
-        for where, begin, end in (("Helio", "2022-01-10", "2025-05-31"), ("Bosch", "2025-06-01", None))
+        for where, begin, end in worked
     ]  # fmt: skip
     path = tmp_path / "graph.json"
     path.write_text(json.dumps({"edges": edges, "episodes": [{"content": SECRET[:20]}]}))

@@ -30,6 +30,8 @@ MEMORY_MARK: Final = "vestig: memory/1"
 MEMORY_REFERENCE: Final = "vestig:"
 # Before the name of a file, as the reference of its rows without an id.
 TABLE_REFERENCE: Final = "table:"
+# In the metadata of a record with an id: the name of its file, by which it is missed in a later one.
+FROM_FILE: Final = "from_file"
 _HASH_DIGITS: Final = 32
 _NAME_CHARS: Final = 200
 _BETWEEN: Final = "\n\n"

@@ -10,13 +10,16 @@ from vestig.arguments import relation_label
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import Record, RecordFile, Unreadable
 from vestig.exchange.formats.drafts import (
+    FROM_FILE,
     Draft,
     Found,
     Link,
     Reading,
     list_of,
+    present,
     refused,
 )
+from vestig.exchange.inputs import WITHOUT_NAME
 
 _HASH_DIGITS: Final = 32
 _UNTYPED: Final = "CONCEPT"
@@ -51,7 +54,7 @@ def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
                 relations.append(record)
                 continue
             reading.leave_unread(record.value, _OF_ENTITIES, "of an entity")
-            found = _entity(record, types)
+            found = _entity(record, types, reading.name)
         except ValidationError as error:
             yield refused(record.line, error)
             continue
@@ -99,7 +102,7 @@ def _is_relation(value: dict[str, Any]) -> bool:
     return bool(kind == "relation")
 
 
-def _entity(record: Record, types: dict[str, str]) -> list[Found]:
+def _entity(record: Record, types: dict[str, str], file: str) -> list[Found]:
     name = _name("name", record.value.get("name"))
     given = record.value.get("entityType")
     if given is not None and not isinstance(given, str):
@@ -115,9 +118,12 @@ def _entity(record: Record, types: dict[str, str]) -> list[Found]:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         arguments = {
             "entities": [{"name": name}],
+            "metadata": None if file in WITHOUT_NAME else {FROM_FILE: file},
             "artifact_ref": f"mcp-memory:{digest[:_HASH_DIGITS]}",
         }
-        found.append(Draft(line=record.line, content=text, arguments=arguments, is_whole=False))
+        found.append(
+            Draft(line=record.line, content=text, arguments=present(arguments), is_whole=False)
+        )
     types.setdefault(name, kind)
     return found
 
