@@ -151,7 +151,7 @@ def test_records_with_an_id_that_are_no_longer_in_their_file_are_told(
     assert f"{name}: 1 record of an earlier import is no longer in it and stays: {old}" in told(
         again
     )
-    # what has ended is told no more, nor are records of another file, or of a scope, or of a cut one
+    # what has ended is told no more, nor are records of another file or scope, or of a cut file
     (tmp_path / "other").mkdir()
     other = tmp_path / "other" / f"b{path.suffix}"
     other.write_text(kept)

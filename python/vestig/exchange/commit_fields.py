@@ -159,6 +159,11 @@ class ImportFile:
         """Counts, by kind, of what does not come in; complete once `items` is exhausted."""
         return self._reading.left_out
 
+    @property
+    def withdrawn(self) -> list[str]:
+        """References of messages that are of no branch that is shown; as `left_out`."""
+        return list(self._reading.withdrawn)
+
     def export_lines(self) -> Iterable[bytes]:
         """The unpacked lines, unchanged, to restore an export from; each iteration starts anew."""
         return self._file.export_lines()
@@ -317,6 +322,17 @@ def rows_stay_warning(name: str, ids: Sequence[str], *, has_keys: bool) -> str:
     return (
         f"{name}: {rows} of an earlier import {is_no} longer in it and {stay}: {shown}; {end} ends"
         f" one{'' if has_keys else f'{keys} the one before'}"
+    )
+
+
+def withdrawn_warning(ids: Sequence[str]) -> str:
+    """Return the warning about messages of an earlier import that are of another branch now."""
+    count, shown = len(ids), first_of(ids, _REVIVED_SHOWN)
+    end = by_caller("store.deprecate(id)", "`vestig deprecate ID`")
+    is_, stay = ("is", "stays") if count == 1 else ("are", "stay")
+    return (
+        f"{count_of(count, 'message')} of an earlier import {is_} no longer of the branch that is"
+        f" shown and {stay}: {shown}; {end} ends one"
     )
 
 
@@ -555,6 +571,8 @@ class Run:
         # by file: lines of records with the id of an earlier one of the import and another
         # text or session
         self.repeated: dict[str, list[str]] = {}
+        # references of messages of other branches
+        self.withdrawn: dict[str, None] = {}
         # session → its turns that stand behind later ones
         self.behind: Counter[str] = Counter()
 

@@ -20,7 +20,15 @@ from vestig.commit.text import normalise, says_nothing
 from vestig.commit.vectors_ahead import VectorsAhead
 from vestig.errors import ValidationError, VestigError
 from vestig.exchange.changed_records import ChangedRecords, TableRows
-from vestig.exchange.commit_fields import ImportFile, ImportItem, ImportOptions, Run, Tally, named
+from vestig.exchange.commit_fields import (
+    ImportFile,
+    ImportItem,
+    ImportOptions,
+    Run,
+    Tally,
+    named,
+    withdrawn_warning,
+)
 from vestig.exchange.converter import Converter
 from vestig.exchange.document_text import FILE_BYTES_MAX, document_text, mail_document
 from vestig.exchange.documents import DocumentFile, DocumentOptions, import_documents
@@ -296,6 +304,7 @@ class _Files:
         except (VestigError, OSError) as error:
             tally.fail(error)
         tally.left_out.update(file.left_out)
+        self.run.withdrawn.update(dict.fromkeys(file.withdrawn))
         self.run.notice(source, file.warnings())
 
 
@@ -518,6 +527,8 @@ def _commit(session: Session, files: _Files, asked: ImportRequest) -> ImportRepo
         _name_successors(session, reader.successors)
     if not asked.dry_run:
         reader.tables.tell(files.run)
+    if files.run.withdrawn:
+        _tell_withdrawn(session, files.run, asked.scope)
     options = DocumentOptions(
         scope=asked.scope,
         shared={"source": asked.source, **_shared(asked)},
@@ -529,6 +540,16 @@ def _commit(session: Session, files: _Files, asked: ImportRequest) -> ImportRepo
     if progress is not None:
         progress(files.bytes_total, files.bytes_total)
     return files.run.report()
+
+
+def _tell_withdrawn(session: Session, run: Run, scope: str | None) -> None:
+    """Notes the messages of other branches that an earlier import brought and that hold."""
+    with session.ledger.read() as view:
+        known = view.recorded_refs(session.namespace, scope, list(run.withdrawn))
+        found = view.memories(session.namespace, sorted(set(known.values())))
+    ids = [one.id for one in found if one.t_expired is None]
+    if ids:
+        run.warn(withdrawn_warning(ids))
 
 
 def _write(

@@ -30,7 +30,7 @@ MEMORY_MARK: Final = "vestig: memory/1"
 MEMORY_REFERENCE: Final = "vestig:"
 # Before the name of a file, as the reference of its rows without an id.
 TABLE_REFERENCE: Final = "table:"
-# In the metadata of a record with an id: the name of its file, by which it is missed in a later one.
+# In the metadata of a record with an id: the name of its file, which may lack it later.
 FROM_FILE: Final = "from_file"
 _HASH_DIGITS: Final = 32
 _NAME_CHARS: Final = 200
@@ -121,6 +121,8 @@ class Reading:
         # how often each row came, by its digest
         self._rows: Counter[str] = Counter()
         self.left_out: Counter[str] = Counter()
+        # references of messages that another branch has taken the place of
+        self.withdrawn: dict[str, None] = {}
         self.other_keys: dict[str, None] = {}
         self.said: dict[str, None] = {}
 
