@@ -184,6 +184,7 @@ PURE = frozenset(
         "exchange/formats/drafts.py",
         "exchange/formats/export.py",
         "exchange/formats/markdown.py",
+        "exchange/formats/grown_chats.py",
         "exchange/formats/machine_text.py",
         "exchange/inputs.py",
         "graph/search_result.py",

@@ -69,6 +69,30 @@ def test_a_table_of_records_with_ids_too() -> None:
     assert (texts(store), again.ended) == ({"The boat is green"}, 1)
 
 
+@each("apart", [0, 998])
+def test_a_newer_text_with_the_same_id_in_one_file_replaces_the_one_before(apart: int) -> None:
+    between = [{"id": f"b{n}", "memory": f"Boat {n} is {n} feet long"} for n in range(apart)]
+    rows = [BEFORE, *between, AFTER]
+    store, report = store_of(as_lines(*rows), format="mem0")
+    assert (report.imported, report.skipped, report.ended) == (2 + apart, 0, 1)
+    held = store.list(where={"include_expired": True}, limit=1_000)
+    kept = {one.content: one.t_expired is None for one in held if "meetings" in one.content}
+    assert kept == {BEFORE["memory"]: False, AFTER["memory"]: True}
+    again = store.import_(as_lines(*rows), format="mem0")
+    assert (again.imported, again.skipped, again.warnings) == (0, 2 + apart, ())
+
+
+def test_an_older_text_with_the_same_id_in_one_file_is_told_by_its_line() -> None:
+    for first, second in (
+        (AFTER, BEFORE),
+        ({**SAME, "id": "a1"}, {**SAME, "id": "a1"} | {"memory": "Is allergic to nothing"}),
+    ):
+        store, report = store_of(as_lines(first, second), format="mem0")
+        assert texts(store) == {first["memory"]}
+        assert "1 record with the id of an earlier one" in told(report)
+        assert "is newer: line 2; give each an id" in told(report)
+
+
 FLATS = (
     "Name,Tenant,Rent\nFlat 1,Greta Holm,610\nFlat 7,Meral Aydin,590\nFlat 12,Oskar Brandt,768\n"
 )
@@ -84,7 +108,7 @@ def test_rows_that_are_no_longer_in_a_table_stay_and_are_told(tmp_path: Path) ->
     again = store.import_(path)
     assert (again.imported, again.skipped) == (2, 2)
     old = next(one.id for one in store.list() if "768" in one.content)
-    assert f"flats.csv: 1 row of an earlier import is no longer in it and stays: {old}" in told(
+    assert f"flats.csv: 1 record of an earlier import is no longer in it and stays: {old}" in told(
         again
     )
     assert "with columns `text` and `key`" in told(again)
@@ -96,6 +120,48 @@ def test_rows_that_are_no_longer_in_a_table_stay_and_are_told(tmp_path: Path) ->
     assert "stays" not in told(store.import_(other))
     path.write_text('Name,Tenant,Rent\n"Flat 1')
     assert "stays" not in told(store.import_(path))
+
+
+DROPPED = {
+    "a.csv": ("id,text,date\n1,The gate is green,2025-01-01\n", "2,The roof is red,2025-01-02\n"),
+    "m.jsonl": (
+        '{"type":"entity","name":"Gate","entityType":"t","observations":["It is green"]}\n',
+        '{"type":"entity","name":"Roof","entityType":"t","observations":["It is red"]}\n',
+    ),
+    "g.jsonl": (
+        '{"type":"entity","name":"Gate","entityType":"t","observations":["It is green"',
+        ',"It is high"]}\n',
+    ),
+}
+
+
+@each("name", DROPPED)
+def test_records_with_an_id_that_are_no_longer_in_their_file_are_told(
+    name: str, tmp_path: Path
+) -> None:
+    path, (kept, gone) = tmp_path / name, DROPPED[name]
+    path.write_text(kept + gone)
+    store, report = store_of(path)
+    assert (store.count(), report.warnings) == (2, ())
+    assert store.import_(path).warnings == ()
+    kept += "" if kept.endswith("\n") else "]}\n"
+    path.write_text(kept)
+    again = store.import_(path)
+    (old,) = [one.id for one in store.list() if "green" not in one.content]
+    assert f"{name}: 1 record of an earlier import is no longer in it and stays: {old}" in told(
+        again
+    )
+    # what has ended is told no more, nor are records of another file or scope, or of a cut file
+    (tmp_path / "other").mkdir()
+    other = tmp_path / "other" / f"b{path.suffix}"
+    other.write_text(kept)
+    assert store.import_(other).warnings == ()
+    assert store.import_(path, scope="shed").warnings == ()
+    path.write_text(kept + '{"type"' if name != "a.csv" else kept + "2\n")
+    assert "stays" not in told(store.import_(path))
+    path.write_text(kept)
+    store.deprecate(old)
+    assert store.import_(path).warnings == ()
 
 
 def test_a_column_key_lets_a_changed_row_replace_the_one_before(tmp_path: Path) -> None:

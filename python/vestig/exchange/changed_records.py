@@ -23,7 +23,7 @@ from vestig.exchange.commit_fields import (
     Tally,
     rows_stay_warning,
 )
-from vestig.exchange.formats.drafts import TABLE_REFERENCE, last_change
+from vestig.exchange.formats.drafts import FROM_FILE, TABLE_REFERENCE, last_change
 from vestig.session.session import Session
 from vestig.store.records import keyed_memories
 from vestig.store.records.memory_queries import (
@@ -139,10 +139,17 @@ class ChangedRecords:
             self._run.different[memory.id] = None
 
     def repeats(self, tally: Tally, item: ImportItem, first: ImportItem) -> None:
-        """Notes a record with the id of an earlier one of the import and another text."""
+        """Notes a record with the id of an earlier one of the import and another text, which is
+        not newer."""
         other = item.arguments.get("session_id") != first.arguments.get("session_id")
         if item.is_known_by_id and (item.parts != first.parts or other):
-            self._run.repeated[tally.source.name] += 1
+            self._run.repeated.setdefault(tally.source.name, []).append(f"line {item.line}")
+
+    def is_newer(self, item: ImportItem, first: ImportItem) -> bool:
+        """Return whether a record has another text than one with its id, and was changed later."""
+        if not item.is_known_by_id or item.changed_us is None or item.parts == first.parts:
+            return False
+        return first.changed_us is None or item.changed_us > first.changed_us
 
     def _hashes(self, item: ImportItem, known: set[str]) -> set[str]:
         """The hashes of the texts that a commit would store; where those of the texts as they are
@@ -157,12 +164,14 @@ class ChangedRecords:
 
 
 class TableRows:
-    """The rows without an id of the files of an import, by scope and by the name of the file, and
-    the last row of each key."""
+    """The rows of the files of an import, and the records with an id of which the file is known, by
+    scope and by the name of the file, and the last row of each key."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._refs: dict[tuple[str | None, str], set[str]] = {}
+        # of records with an id, by the name of the file alone
+        self._by_id: dict[tuple[str | None, str], set[str]] = {}
         self._tallies: dict[str, list[Tally]] = {}
         # (scope, key) → its last row; tables of which a row has a key
         self._last: dict[tuple[str | None, str], tuple[Tally, ImportItem]] = {}
@@ -171,6 +180,11 @@ class TableRows:
     def note(self, tally: Tally, item: ImportItem) -> None:
         """A row, or another record, which is passed over."""
         if item.is_known_by_id:
+            metadata = item.arguments.get("metadata")
+            file = metadata.get(FROM_FILE) if isinstance(metadata, dict) else None
+            if isinstance(file, str):
+                self._by_id.setdefault((item.scope, file), set()).add(item.artifact_ref)
+                self._note_tally(file, tally)
             return
         key = _key(item)
         if key is not None:
@@ -180,7 +194,10 @@ class TableRows:
         if key is not None:
             self._keyed.add(table)
         self._refs.setdefault((item.scope, table), set()).add(item.artifact_ref)
-        tallies = self._tallies.setdefault(table, [])
+        self._note_tally(table, tally)
+
+    def _note_tally(self, file: str, tally: Tally) -> None:
+        tallies = self._tallies.setdefault(file, [])
         if tally not in tallies:
             tallies.append(tally)
 
@@ -228,6 +245,25 @@ class TableRows:
                 if gone:
                     name = table.removeprefix(TABLE_REFERENCE).removesuffix(":")
                     run.warn(rows_stay_warning(name, gone, has_keys=table in self._keyed))
+            for (scope, file), refs in self._by_id.items():
+                if not any(tally.failed for tally in self._tallies[file]):
+                    gone = self._gone_by_id(view, scope, file, refs)
+                    if gone:
+                        run.warn(rows_stay_warning(file, gone, has_keys=True))
+
+    def _gone_by_id(
+        self, view: LedgerView, scope: str | None, file: str, refs: set[str]
+    ) -> list[str]:
+        """The unexpired memories that records of a file became whose ids are not in it any more."""
+        space = self._session.namespace
+        ids = view.ids_with_metadata(space, {FROM_FILE: file})
+        stated = recorded_texts(view, space, scope, sorted(refs)).values()
+        known = {one.memory_id for texts in stated for one in texts}
+        return sorted(
+            one.id
+            for one in view.memories(space, ids)
+            if one.t_expired is None and one.scope == scope and one.id not in known
+        )
 
 
 def _table(item: ImportItem) -> str | None:

@@ -22,6 +22,7 @@ from vestig.exchange.formats.drafts import (
     Link,
     LogTurn,
     Reading,
+    RecordedBelow,
 )
 from vestig.exchange.formats.messages import text_or_number
 from vestig.exchange.formats.table import ROWS, detected, fitting
@@ -51,7 +52,7 @@ class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
     turns of that role come in. `normalise` is the store's normalisation: a text is split when it is
     longer than `max_chars` after it. `is_noise`: which turns of session logs are left out.
     `shared`: arguments of `commit` that each memory gets beside its own. `anchors`: those of a turn
-    of a session log.
+    of a session log. `recorded`: as of `Reading`.
     """
 
     format: ImportFormat = ImportFormat.AUTO
@@ -63,6 +64,7 @@ class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
     is_noise: Callable[[str], bool] = lambda _: False
     shared: dict[str, Any] = msgspec.field(default_factory=dict)
     anchors: Callable[[LogTurn], tuple[GivenAnchor, ...]] | None = None
+    recorded: RecordedBelow = lambda _: ()
 
 
 class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,6 +144,7 @@ class ImportFile:
             system=self._options.system,
             is_noise=self._options.is_noise,
             anchors=self._options.anchors,
+            recorded=self._options.recorded,
         )
         self._hint = "" if asked is ImportFormat.AUTO else fitting(self._file, asked)
         self._control_characters = self._cut_titles = 0
@@ -155,6 +158,11 @@ class ImportFile:
     def left_out(self) -> Counter[str]:
         """Counts, by kind, of what does not come in; complete once `items` is exhausted."""
         return self._reading.left_out
+
+    @property
+    def withdrawn(self) -> list[str]:
+        """References of messages that are of no branch that is shown; as `left_out`."""
+        return list(self._reading.withdrawn)
 
     def export_lines(self) -> Iterable[bytes]:
         """The unpacked lines, unchanged, to restore an export from; each iteration starts anew."""
@@ -300,20 +308,31 @@ def different_warning(count: int, ids: Sequence[str] = ()) -> str:
 
 
 def rows_stay_warning(name: str, ids: Sequence[str], *, has_keys: bool) -> str:
-    """Return the warning about rows of an earlier import of a table that are not in it any more.
+    """Return the warning about records of an earlier import of a file that are not in it any more.
 
     Args:
-        name: the table's.
+        name: the file's.
         ids: of the memories that they became.
-        has_keys: whether rows of it have keys.
+        has_keys: whether its records have keys or ids.
     """
-    rows, shown = count_of(len(ids), "row"), first_of(ids, _REVIVED_SHOWN)
+    rows, shown = count_of(len(ids), "record"), first_of(ids, _REVIVED_SHOWN)
     is_no, stay = ("is no", "stays") if len(ids) == 1 else ("are no", "stay")
     end = by_caller("store.deprecate(id)", "`vestig deprecate ID`")
     keys = ", and with columns `text` and `key`, and none of who speaks, a changed row replaces"
     return (
         f"{name}: {rows} of an earlier import {is_no} longer in it and {stay}: {shown}; {end} ends"
         f" one{'' if has_keys else f'{keys} the one before'}"
+    )
+
+
+def withdrawn_warning(ids: Sequence[str]) -> str:
+    """Return the warning about messages of an earlier import that are of another branch now."""
+    count, shown = len(ids), first_of(ids, _REVIVED_SHOWN)
+    end = by_caller("store.deprecate(id)", "`vestig deprecate ID`")
+    is_, stay = ("is", "stays") if count == 1 else ("are", "stay")
+    return (
+        f"{count_of(count, 'message')} of an earlier import {is_} no longer of the branch that is"
+        f" shown and {stay}: {shown}; {end} ends one"
     )
 
 
@@ -549,8 +568,11 @@ class Run:
         self.changed: dict[str, str] = {}
         # id of a turn whose text stands under it in another session → its memory
         self.elsewhere: dict[str, str] = {}
-        # by file: records with the id of an earlier one of the import and another text or session
-        self.repeated: Counter[str] = Counter()
+        # by file: lines of records with the id of an earlier one of the import and another
+        # text or session
+        self.repeated: dict[str, list[str]] = {}
+        # references of messages of other branches
+        self.withdrawn: dict[str, None] = {}
         # session → its turns that stand behind later ones
         self.behind: Counter[str] = Counter()
 
@@ -633,11 +655,13 @@ class Run:
             )
         if self.different:
             yield different_warning(len(self.different), [*self.different])
-        for name, count in self.repeated.items():
+        for name, places in self.repeated.items():
+            count = len(places)
             yield (
                 f"{name}: {count_of(count, 'record')} with the id of an earlier one and another"
-                f" text or session {'was' if count == 1 else 'were'} not taken: give each an id of"
-                " its own, or none"
+                f" text or session {'was' if count == 1 else 'were'} not taken, for no time of a"
+                f" change says that it is newer: {first_of(places, _REVIVED_SHOWN)}; give each an"
+                " id of its own, or none"
             )
 
     def report(self) -> ImportReport:

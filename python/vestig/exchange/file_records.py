@@ -22,6 +22,7 @@ from vestig.calls.files import FORMAT_SIGNS
 from vestig.errors import ValidationError
 from vestig.exchange.inputs import BYTES_MAX, Input, shell_word
 from vestig.json_text import RepeatedNameError, read_json
+from vestig.language.text_forms import count_of
 from vestig.lazy_pattern import lazy_pattern
 from vestig.other_words import by_caller
 
@@ -52,12 +53,20 @@ _REPLACED: Final = "\ufffd"
 
 class JsonFault(ValueError):
     """Says why JSON was not read; never with a text of it, a name at most. `limit`: it is too
-    large or too deep, not malformed."""
+    large or too deep, not malformed. `part`: what was read whole of an object that is cut."""
 
-    def __init__(self, fact: str, *, limit: bool = False) -> None:
+    def __init__(self, fact: str, *, limit: bool = False, part: WholePart | None = None) -> None:
         super().__init__(fact)
         self.fact = fact
         self.limit = limit
+        self.part = part
+
+
+class WholePart(msgspec.Struct, frozen=True):
+    """An object that is cut, of the list in which it is cut with the `count` elements before."""
+
+    value: dict[str, Any]
+    count: int
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -98,8 +107,14 @@ class _Source:
         self._lines = 1
         self.position = 0
         self.element_start = 0
+        self.element: _Element | None = None
         self.halves = 0
         self._fault: JsonFault | None = None
+
+    @property
+    def line(self) -> int:
+        """The number of the line that is read."""
+        return self._lines
 
     def read(self, count: int) -> bytes:
         """The next block; b"" at the end.
@@ -194,7 +209,10 @@ def elements(stream: BinaryIO, replaced: Callable[[int], None] | None = None) ->
         yield from _built(ijson.basic_parse(source, buf_size=_BLOCK_BYTES), source)
     except ijson.IncompleteJSONError as error:
         cut = "premature EOF" in str(error)
-        raise JsonFault(CUT if cut else UNREADABLE) from None
+        if not cut:
+            raise JsonFault(UNREADABLE) from None
+        part = None if source.element is None else source.element.whole_part()
+        raise JsonFault(f"line {source.line} of the file: {CUT}", part=part) from None
     except (ijson.JSONError, UnicodeDecodeError):
         raise JsonFault(UNREADABLE) from None
     finally:
@@ -263,6 +281,16 @@ class _Element:
                 self._refuse(UNREADABLE)
         return value
 
+    def whole_part(self) -> WholePart | None:
+        """An object that is cut in a list, with the elements before the cut; None without any."""
+        opened = [one for one, _ in self._stack[1:]] + [self._container]
+        listed = next((one for one in opened if type(one) is list), None)
+        if listed is None or type(self.value) is not dict:
+            return None
+        if listed is not self._container:
+            listed.pop()
+        return WholePart(self.value, len(listed)) if listed else None
+
     def _refuse(self, fact: str) -> None:
         self.fact = fact
         self.value = self._container = None
@@ -271,10 +299,11 @@ class _Element:
 
 def _built(events: Iterator[tuple[str, Any]], source: _Source) -> Iterator[Any]:
     depth = outer = 0
-    element = _Element()
+    element = source.element = _Element()
     for place, (event, value) in enumerate(events):
         if place == 0 and event == "start_array":
             depth = outer = 1
+            source.element = None
             continue
         starts = event in ("start_map", "start_array")
         ends = event in ("end_map", "end_array")
@@ -395,8 +424,8 @@ class RecordFile:
             return self._elements()
         if self.begins_with(b"{") and not self._first_line_is_whole():
             found = self._one_object()
-            if found is not None:
-                return iter((found,))
+            if found:
+                return iter(found)
         return self._line_records()
 
     def lines(self, start: int = 0) -> Iterator[Line | Unreadable]:
@@ -473,17 +502,20 @@ class RecordFile:
             except JsonFault as fault:
                 yield Unreadable(number + 1, f"{fault}; nothing after it was read")
 
-    def _one_object(self) -> Record | Unreadable | None:
-        """The file as one JSON object over several lines; None where it is none."""
+    def _one_object(self) -> list[Record | Unreadable]:
+        """The file as one JSON object over several lines; of one that is cut in a list what stands
+        before the cut, and an error. Empty where it is none."""
         with self._stream() as stream:
             try:
                 (value,) = elements(stream, self._count_halves)
             except JsonFault as fault:
+                if fault.part is not None:
+                    fact = f"{fault}; of its list the {count_of(fault.part.count, 'element')}"
+                    cut = Unreadable(fault.part.count + 1, f"{fact} before that came in")
+                    return [_whole_record(fault.part.value), cut]
                 self.halves = 0
-                return Unreadable(1, fault.fact) if fault.limit else None
-        if isinstance(value, Fault):
-            return Unreadable(1, value.fact)
-        return Record(1, value, RunningDigest().after(msgspec.json.encode(value)))
+                return [Unreadable(1, fault.fact)] if fault.limit else []
+        return [Unreadable(1, value.fact) if isinstance(value, Fault) else _whole_record(value)]
 
     def _first_line_is_whole(self) -> bool:
         """Return whether the first line that is not blank is JSON by itself."""
@@ -512,6 +544,11 @@ class RecordFile:
         while start and (block := _read(stream, min(start, _PROBE_BYTES))):
             start -= len(block)
         return cast("BinaryIO", io.BufferedReader(cast("io.RawIOBase", _Unpacked(stream))))
+
+
+def _whole_record(value: dict[str, Any]) -> Record:
+    """The only object of a file."""
+    return Record(1, value, RunningDigest().after(msgspec.json.encode(value)))
 
 
 class _Unpacked(io.RawIOBase):

@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -20,12 +20,20 @@ from vestig.commit.text import normalise, says_nothing
 from vestig.commit.vectors_ahead import VectorsAhead
 from vestig.errors import ValidationError, VestigError
 from vestig.exchange.changed_records import ChangedRecords, TableRows
-from vestig.exchange.commit_fields import ImportFile, ImportItem, ImportOptions, Run, Tally, named
+from vestig.exchange.commit_fields import (
+    ImportFile,
+    ImportItem,
+    ImportOptions,
+    Run,
+    Tally,
+    named,
+    withdrawn_warning,
+)
 from vestig.exchange.converter import Converter
 from vestig.exchange.document_text import FILE_BYTES_MAX, document_text, mail_document
 from vestig.exchange.documents import DocumentFile, DocumentOptions, import_documents
 from vestig.exchange.file_records import RecordFile, a_store, unknown
-from vestig.exchange.formats.drafts import Link
+from vestig.exchange.formats.drafts import Link, RecordedBelow
 from vestig.exchange.formats.table import is_document
 from vestig.exchange.inputs import (
     Archive,
@@ -54,7 +62,7 @@ from vestig.other_words import by_caller
 from vestig.results import FILE_BELOW, ImportReport
 from vestig.session.embedding import embed_memories, remember_identity
 from vestig.session.session import Session, catch_up
-from vestig.store.records.memory_queries import recorded_places
+from vestig.store.records.memory_queries import recorded_places, references_below
 from vestig.store.records.reads import LedgerView
 from vestig.store.sqlite.files import LEDGER_FILE
 from vestig.telemetry import span
@@ -81,6 +89,7 @@ def import_files(session: Session, asked: ImportRequest) -> ImportReport:
         is_noise=lambda text: says_nothing(normalise(text, settings.hygiene), settings.hygiene),
         shared=_shared(asked),
         anchors=TurnAnchors(session).of if asked.anchors else None,
+        recorded=_recorded_before(session),
     )
     with session.operation("import", without_store="make"):
         if asked.mirror:
@@ -106,6 +115,17 @@ def import_files(session: Session, asked: ImportRequest) -> ImportReport:
                 files.run.left_out[FILE_BELOW] = deeper
             report = _commit(session, files, asked)
             return msgspec.structs.replace(report, dry_run=asked.dry_run)
+
+
+def _recorded_before(session: Session) -> RecordedBelow:
+    """Tells what was recorded below a reference when it was first asked for."""
+
+    @cache
+    def below(prefix: str) -> Sequence[tuple[str | None, str]]:
+        with session.ledger.read() as view:
+            return references_below(view, session.namespace, prefix)
+
+    return below
 
 
 def _shared(asked: ImportRequest) -> dict[str, Any]:
@@ -284,6 +304,7 @@ class _Files:
         except (VestigError, OSError) as error:
             tally.fail(error)
         tally.left_out.update(file.left_out)
+        self.run.withdrawn.update(dict.fromkeys(file.withdrawn))
         self.run.notice(source, file.warnings())
 
 
@@ -355,22 +376,33 @@ class _Reader:
         group: list[tuple[Tally, ImportItem]] = []
         links: list[tuple[Tally, Link]] = []
         size, most = 0, shared_or(_GROUP_COMMITS)
+        held: dict[_Recorded, ImportItem] = {}
         for tally, item in self._files.records():
             length = 1 if isinstance(item, Link) else len(item.parts)
-            if size + length > most and size:
+            if size and (size + length > most or self._is_newer(item, held)):
                 yield group, links
                 group, links, size = [], [], 0
+                held.clear()
             if isinstance(item, Link):
                 links.append((tally, item))
             else:
                 group.append((tally, item))
+                place = _Recorded(item.scope, item.artifact_ref)
+                held.setdefault(place, item)
                 self.tables.note(tally, item)
                 if item.successor_ref is not None:
-                    place = _Recorded(item.scope, item.artifact_ref)
                     self.successors[place] = item.successor_ref
             size += length
         if size:
             yield group, links
+
+    def _is_newer(self, item: ImportItem | Link, held: Mapping[_Recorded, ImportItem]) -> bool:
+        """Return whether a record has a newer text than one of a group: it replaces that text once
+        the group is written."""
+        if isinstance(item, Link):
+            return False
+        first = held.get(_Recorded(item.scope, item.artifact_ref))
+        return first is not None and self._changes.is_newer(item, first)
 
     def _prepared(
         self, records: list[tuple[Tally, ImportItem]], links: list[tuple[Tally, Link]]
@@ -495,6 +527,8 @@ def _commit(session: Session, files: _Files, asked: ImportRequest) -> ImportRepo
         _name_successors(session, reader.successors)
     if not asked.dry_run:
         reader.tables.tell(files.run)
+    if files.run.withdrawn:
+        _tell_withdrawn(session, files.run, asked.scope)
     options = DocumentOptions(
         scope=asked.scope,
         shared={"source": asked.source, **_shared(asked)},
@@ -506,6 +540,16 @@ def _commit(session: Session, files: _Files, asked: ImportRequest) -> ImportRepo
     if progress is not None:
         progress(files.bytes_total, files.bytes_total)
     return files.run.report()
+
+
+def _tell_withdrawn(session: Session, run: Run, scope: str | None) -> None:
+    """Notes the messages of other branches that an earlier import brought and that hold."""
+    with session.ledger.read() as view:
+        known = view.recorded_refs(session.namespace, scope, list(run.withdrawn))
+        found = view.memories(session.namespace, sorted(set(known.values())))
+    ids = [one.id for one in found if one.t_expired is None]
+    if ids:
+        run.warn(withdrawn_warning(ids))
 
 
 def _write(

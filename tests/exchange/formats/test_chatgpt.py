@@ -121,6 +121,23 @@ def test_without_a_current_node_the_newest_leaf_is_shown() -> None:
         assert report.left_out == {"message of another branch": 1}
 
 
+def test_messages_that_an_edit_took_from_the_shown_branch_are_told() -> None:
+    store, report = store_of(as_file([{**OLD, "current_node": "2a"}]))
+    assert report.warnings == ()
+    again = store.import_(as_file([{**OLD, "current_node": "2b"}]))
+    (old,) = [one.id for one in store.list() if "grey" in one.content]
+    assert (again.imported, again.left_out) == (1, {"message of another branch": 1})
+    assert any(
+        f"1 message of an earlier import is no longer of the branch that is shown and stays: {old}"
+        in one
+        for one in again.warnings
+    )
+    # what is ended is told no more, nor what another scope has
+    assert store.import_(as_file([{**OLD, "current_node": "2b"}]), scope="s").warnings == ()
+    store.deprecate(old)
+    assert store.import_(as_file([{**OLD, "current_node": "2b"}])).warnings == ()
+
+
 def test_a_loop_ends_the_branch() -> None:
     looped = deepcopy(TIDES)
     looped["mapping"]["u1"]["parent"] = "a2"

@@ -166,6 +166,27 @@ NESTED: dict[str, tuple[Any, list[Row]]] = {
                                 "timestamp": 1751358600123}]}},
         [(SECRET, None, "Ann", "2025-07-01")],
     ),
+    "a date that is null": (
+        [{"id": "1", "text": SECRET, "created_at": "2026-02-11T09:00:00Z"},
+         {"id": "2", "text": "Bring the tar", "created_at": "2026-02-12T09:00:00Z"},
+         {"id": "3", "text": "The rope is grey", "created_at": None}],
+        [(SECRET, None, None, "2026-02-11"), ("Bring the tar", None, None, "2026-02-12"),
+         ("The rope is grey", None, None, None)],
+    ),
+    "a number of seconds that is null": (
+        [{"said": SECRET, "ts": 1751358600}, {"said": "Bring the tar", "ts": 1751446800},
+         {"said": "The rope is grey", "ts": None}],
+        [(SECRET, None, None, "2025-07-01"), ("Bring the tar", None, None, "2025-07-02"),
+         ("The rope is grey", None, None, None)],
+    ),
+    "relations": (
+        {"edges": [
+            {"name": "WORKS_AT", "fact": SECRET, "created_at": "2025-07-01T10:00:00Z",
+             "valid_at": "2022-01-10T00:00:00Z", "invalid_at": None},
+            {"name": "OWNS", "fact": "Ann owns a red boat", "created_at": "2025-07-02T10:00:00Z",
+             "valid_at": None, "invalid_at": None}]},
+        [(SECRET, None, None, "2022-01-10"), ("Ann owns a red boat", None, None, "2025-07-02")],
+    ),
     "a thing with a name": (
         [{"name": "Hull", "note": SECRET, "born": "2020-01-01"}], [(SECRET, None, None, None)],
     ),
@@ -195,6 +216,27 @@ def test_what_stands_deeper_is_taken_by_its_values(name: str, tmp_path: Path) ->
         for one in store.list()
     }  # fmt: skip
     assert found == {*wanted}
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="the command is one of jq")
+def test_facts_that_have_ended_end_and_what_is_not_taken_is_named(tmp_path: Path) -> None:
+    worked = (("Helio", "2022-01-10", "2025-05-31"), ("Bosch", "2025-06-01", None))
+    edges = [
+        {"name": "WORKS_AT", "fact": f"Ann works at {where}", "created_at": "2025-07-01",
+         "valid_at": begin, "invalid_at": end}
+        for where, begin, end in worked
+    ]  # fmt: skip
+    path = tmp_path / "graph.json"
+    path.write_text(json.dumps({"edges": edges, "episodes": [{"content": SECRET[:20]}]}))
+    with pytest.raises(ValidationError) as caught:
+        store_of(path)
+    assert "Not in it: .episodes[].content." in str(caught.value)
+    (command,) = re.findall(r"`(jq [^`]*)`", str(caught.value))
+    jq, rest = command.split(" | vestig import --format ")
+    made = subprocess.run(shlex.split(jq), capture_output=True, check=True).stdout
+    store, _ = store_of(io.BytesIO(made), format=rest.split()[0])
+    ends = {one.content: one.t_invalid and f"{one.t_invalid:%Y-%m-%d}" for one in store.list()}
+    assert ends == {"Ann works at Helio": "2025-05-31", "Ann works at Bosch": None}
 
 
 def test_a_folder_with_folders_inside_names_what_reads_them(tmp_path: Path) -> None:

@@ -70,6 +70,8 @@ def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
         others = [node for node in nodes.values() if id(node) not in shown and _is_said(node)]
         if others:
             reading.leave_out("message of another branch", len(others))
+            ids = (node["message"].get("id") or node.get("id") for node in others)
+            reading.withdrawn.update((id, None) for id in ids if isinstance(id, str))
         yield from _turns(record, branch, reading)
 
 

@@ -16,6 +16,7 @@ from vestig.arguments import parse_time
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import RecordFile, Unreadable
 from vestig.exchange.formats.drafts import (
+    FROM_FILE,
     Draft,
     Found,
     Reading,
@@ -313,8 +314,12 @@ class _Readers:
         except ValidationError as error:
             return refused(row.line, error)
         is_by_id = "artifact_ref" in arguments
-        if not is_by_id and self._reading.name not in WITHOUT_NAME:
-            arguments["artifact_ref"] = self._reading.row_reference(filled)
+        if self._reading.name not in WITHOUT_NAME:
+            if is_by_id:
+                own = arguments.get("metadata") or {}
+                arguments["metadata"] = {FROM_FILE: self._reading.name, **own}
+            else:
+                arguments["artifact_ref"] = self._reading.row_reference(filled)
         return Draft(
             line=row.line,
             content=content,

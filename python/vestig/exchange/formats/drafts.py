@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
@@ -30,6 +30,8 @@ MEMORY_MARK: Final = "vestig: memory/1"
 MEMORY_REFERENCE: Final = "vestig:"
 # Before the name of a file, as the reference of its rows without an id.
 TABLE_REFERENCE: Final = "table:"
+# In the metadata of a record with an id: the name of its file, which may lack it later.
+FROM_FILE: Final = "from_file"
 _HASH_DIGITS: Final = 32
 _NAME_CHARS: Final = 200
 _BETWEEN: Final = "\n\n"
@@ -78,6 +80,8 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Found = Draft | Link | Unreadable
+# The beginning of references → (scope, reference) of what is recorded under such.
+RecordedBelow = Callable[[str], Sequence[tuple[str | None, str]]]
 
 
 class Reading:
@@ -89,6 +93,7 @@ class Reading:
         system: whether turns of the role system come in.
         is_noise: tells what a commit refuses as saying nothing.
         anchors: gives the anchors of a turn of a session log.
+        recorded: tells what an earlier import recorded under references with a beginning, by scope.
     """
 
     def __init__(
@@ -99,12 +104,14 @@ class Reading:
         system: bool = False,
         is_noise: Callable[[str], bool] = lambda _: False,
         anchors: Callable[[LogTurn], tuple[GivenAnchor, ...]] | None = None,
+        recorded: RecordedBelow = lambda _: (),
     ) -> None:
         self.name = name
         self.scope = scope
         self.system = system
         self.is_noise = is_noise
         self.anchors = anchors
+        self.recorded = recorded
         # (message, path, text) of each edit since they were taken
         self._edits: list[tuple[str | None, str, str]] = []
         # digests of beginnings of conversations
@@ -114,6 +121,8 @@ class Reading:
         # how often each row came, by its digest
         self._rows: Counter[str] = Counter()
         self.left_out: Counter[str] = Counter()
+        # references of messages that another branch has taken the place of
+        self.withdrawn: dict[str, None] = {}
         self.other_keys: dict[str, None] = {}
         self.said: dict[str, None] = {}
 

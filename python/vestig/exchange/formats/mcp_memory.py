@@ -10,13 +10,16 @@ from vestig.arguments import relation_label
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import Record, RecordFile, Unreadable
 from vestig.exchange.formats.drafts import (
+    FROM_FILE,
     Draft,
     Found,
     Link,
     Reading,
     list_of,
+    present,
     refused,
 )
+from vestig.exchange.inputs import WITHOUT_NAME
 
 _HASH_DIGITS: Final = 32
 _UNTYPED: Final = "CONCEPT"
@@ -29,7 +32,7 @@ KEYS: Final = frozenset(("entityType", "observations", "relationType", "from", "
 
 def recognises(record: dict[str, Any]) -> bool:
     """Return whether this is an entity or a relation of the server, or its whole graph."""
-    if isinstance(record.get("entities"), list) and isinstance(record.get("relations"), list):
+    if _is_graph(record):
         return True
     kind = record.get("type")
     return (kind == "entity" and "name" in record and "observations" in record) or (
@@ -51,7 +54,7 @@ def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
                 relations.append(record)
                 continue
             reading.leave_unread(record.value, _OF_ENTITIES, "of an entity")
-            found = _entity(record, types)
+            found = _entity(record, types, reading.name)
         except ValidationError as error:
             yield refused(record.line, error)
             continue
@@ -70,16 +73,26 @@ def _expanded(file: RecordFile, reading: Reading) -> Iterator[Record | Unreadabl
             yield record
             continue
         kinds = (("entity", "entities"), ("relation", "relations"))
-        if not all(isinstance(record.value.get(name), list) for _, name in kinds):
+        if not _is_graph(record.value):
             yield record
             continue
         reading.leave_unread(record.value, [name for _, name in kinds], "beside entities")
         for kind, name in kinds:
-            for value in record.value[name]:
+            for value in record.value.get(name, ()):
                 if isinstance(value, dict):
                     yield Record(record.line, {**value, "type": kind}, record.digest)
                 else:
                     yield Unreadable(record.line, f"{name}: expected a list of objects")
+
+
+def _is_graph(value: dict[str, Any]) -> bool:
+    """Return whether this is a whole graph, also one that is cut before its relations."""
+    entities, relations = value.get("entities"), value.get("relations")
+    if not isinstance(entities, list):
+        return False
+    first = entities[0] if entities else None
+    is_cut = "relations" not in value and isinstance(first, dict) and "observations" in first
+    return isinstance(relations, list) or is_cut
 
 
 def _is_relation(value: dict[str, Any]) -> bool:
@@ -89,7 +102,7 @@ def _is_relation(value: dict[str, Any]) -> bool:
     return bool(kind == "relation")
 
 
-def _entity(record: Record, types: dict[str, str]) -> list[Found]:
+def _entity(record: Record, types: dict[str, str], file: str) -> list[Found]:
     name = _name("name", record.value.get("name"))
     given = record.value.get("entityType")
     if given is not None and not isinstance(given, str):
@@ -105,9 +118,12 @@ def _entity(record: Record, types: dict[str, str]) -> list[Found]:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         arguments = {
             "entities": [{"name": name}],
+            "metadata": None if file in WITHOUT_NAME else {FROM_FILE: file},
             "artifact_ref": f"mcp-memory:{digest[:_HASH_DIGITS]}",
         }
-        found.append(Draft(line=record.line, content=text, arguments=arguments, is_whole=False))
+        found.append(
+            Draft(line=record.line, content=text, arguments=present(arguments), is_whole=False)
+        )
     types.setdefault(name, kind)
     return found
 

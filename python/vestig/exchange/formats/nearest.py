@@ -17,10 +17,12 @@ from vestig.exchange.file_records import Record, RecordFile, Unreadable, unknown
 from vestig.exchange.formats.openai_chat import ROLES
 from vestig.exchange.formats.table_dates import time_rank
 from vestig.exchange.inputs import shell_word
+from vestig.language.text_forms import first_of
 from vestig.lazy_pattern import lazy_pattern
 from vestig.other_words import by_caller, is_request
 
 _KEYS_SHOWN: Final = 12
+_OTHERS_SHOWN: Final = 5
 _KEY_CHARS: Final = 40
 _LEVELS_MAX: Final = 4
 _OBJECTS_MAX: Final = 200
@@ -35,6 +37,11 @@ _TEXTS: Final = (
 _AUTHORS: Final = (
     "author", "user", "username", "user_name", "sender", "speaker", "from", "name",
 )  # fmt: skip
+# Names for the times between which a fact holds.
+_BEGINS: Final = ("t_valid", "valid_at", "valid_from")
+_ENDS: Final = ("t_invalid", "invalid_at", "valid_to", "valid_until")
+# How relations are named: WORKS_AT.
+_RELATION: Final = lazy_pattern(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _ROLE_FIELDS: Final = ("role", "role_type", "type", "kind", "sender", "author", "speaker", "from")
 _SECONDS: Final = lazy_pattern(r"[12]\d{9}(?:\.\d+)?")
 _MILLISECONDS: Final = lazy_pattern(r"[12]\d{12}")
@@ -83,9 +90,9 @@ def unknown_records(
     hint = f"The nearest is {near}, by {', '.join(shared)}. " if len(shared) > 1 else ""
     way = ".[]" if file.begins_with(b"[") else "."
     place = _Place(way, [record.value for record in records])
-    found = max(_texts(place, _LEVELS_MAX), key=lambda one: one.said, default=None)
+    texts = sorted(_texts(place, _LEVELS_MAX), key=lambda one: one.said, reverse=True)
     lead = f"None of its fields holds sentences: {_WANTED}"
-    hint += lead if found is None else _command(file.given, found)
+    hint += f"{_command(file.given, texts[0])}{_others(texts)}" if texts else lead
     has = f"the keys {keys}" if names else "no keys"
     return unknown(file.name, f"line {first.line} has {has}", hint)
 
@@ -208,6 +215,12 @@ def _last(field: str) -> str:
 # --- what jq makes of them --------------------------------------------------------------------
 
 
+def _others(texts: Sequence[_Texts]) -> str:
+    """Names the places of other texts, of which the command takes none in."""
+    others = [f"{one.place.way.rstrip('.')}.{one.field}" for one in texts[1:]]
+    return f" Not in it: {first_of(others, _OTHERS_SHOWN)}." if others else ""
+
+
 def _command(given: str, texts: _Texts) -> str:
     """The command that takes the texts in, with the times, roles and authors beside them."""
     place, said = texts.place, texts.field
@@ -218,16 +231,17 @@ def _command(given: str, texts: _Texts) -> str:
         if field != said
     }
     of_all = {field: values for field, values in others.items() if len(values) == count}
-    time, made_time = _time(of_all)
+    time, made_time = _time(others, count)
     role = next((field for field, values in of_all.items() if _are_roles(field, values)), None)
-    is_said = time is not None or role is not None
+    held = {} if role is not None else _held(others, time, made_time)
+    is_said = not held and (time is not None or role is not None)
     author = _author(others, role, count) if is_said else None
-    taken = {"content": (said, f".{said}")}
-    if time is not None:
+    taken = {"content": (said, f".{said}")} | held
+    if time is not None and is_said:
         taken["timestamp"] = (time, made_time)
     if author is not None:
         taken["author" if role is None else "name"] = (author, f".{author}")
-    form = "memories" if time is None else "messages"
+    form = "messages" if is_said else "memories"
     if role is not None:
         taken, form = {"role": (role, f".{role}"), **taken}, "openai-chat"
     elif form == "memories" and isinstance(place.objects[0].get("tags"), list):
@@ -255,18 +269,57 @@ def _is_of_slack(value: Mapping[str, Any]) -> bool:
     return value.get("type") == "message" and isinstance(value.get("ts"), str)
 
 
-def _time(fields: Mapping[str, Sequence[Any]]) -> tuple[str | None, str]:
-    """The field that says when something was written, and its time as jq makes it."""
+def _given(values: Sequence[Any]) -> list[Any]:
+    """The values that are there: a null is none."""
+    return [one for one in values if one is not None]
+
+
+def _time(fields: Mapping[str, Sequence[Any]], count: int) -> tuple[str | None, str]:
+    """The field that says when something was written, in most of so many records, and its time as
+    jq makes it."""
     ranked = [(rank, field) for field in fields if (rank := time_rank(_last(field))) is not None]
     for _, field in sorted(ranked):
-        values = fields[field]
-        if all(map(_is_time, values)):
-            return field, f".{field}"
-        if _are_numbers(values, _SECONDS):
-            return field, f"(.{field} | tonumber | floor | todate)"
-        if _are_numbers(values, _MILLISECONDS):
-            return field, f"(.{field} | tonumber / 1000 | floor | todate)"
+        made = _made_time(field, fields[field])
+        if made and 2 * len(_given(fields[field])) > count:
+            return field, made
     return None, ""
+
+
+def _made_time(field: str, values: Sequence[Any]) -> str:
+    """The time of a field as jq makes it, also where it is absent; "" where a value is none."""
+    given = _given(values)
+    if all(map(_is_time, given)):
+        return f".{field}"
+    for form, number in ((_SECONDS, "tonumber"), (_MILLISECONDS, "tonumber / 1000")):
+        if _are_numbers(given, form):
+            return f"(.{field} | if . == null then . else {number} | floor | todate end)"
+    return ""
+
+
+def _held(
+    fields: Mapping[str, Sequence[Any]], time: str | None, made_time: str
+) -> dict[str, tuple[str, str]]:
+    """Argument of a commit → (field, value as jq makes it) of records that say until when their
+    fact holds; empty of others."""
+    end = _of_names(fields, _ENDS)
+    made_end = "" if end is None else _made_time(end, fields[end])
+    if end is None or not made_end:
+        return {}
+    held = {"t_invalid": (end, made_end)}
+    begin = _of_names(fields, _BEGINS)
+    made_begin = "" if begin is None else _made_time(begin, fields[begin])
+    if begin is not None and made_begin:
+        # since when it is known, where it does not say since when it holds
+        either = f"({made_begin} // {made_time})" if made_time else made_begin
+        held["t_valid"] = (begin, either)
+    elif time is not None:
+        held["t_valid"] = (time, made_time)
+    return held
+
+
+def _of_names(fields: Mapping[str, Sequence[Any]], names: Sequence[str]) -> str | None:
+    ranked = [(names.index(_last(field)), field) for field in fields if _last(field) in names]
+    return min(ranked)[1] if ranked else None
 
 
 def _are_numbers(values: Sequence[Any], form: Any) -> bool:
@@ -282,14 +335,18 @@ def _are_roles(field: str, values: Sequence[Any]) -> bool:
 
 def _author(fields: Mapping[str, Sequence[Any]], role: str | None, count: int) -> str | None:
     """The field that names who said it, in most of so many records; None where none does."""
+    given = {
+        field: _given(values)
+        for field, values in fields.items()
+        if field != role and _last(field) in _AUTHORS
+    }
     named = [
         (_AUTHORS.index(_last(field)), field)
-        for field, values in fields.items()
-        if field != role
-        and _last(field) in _AUTHORS
-        and 2 * len(values) > count
+        for field, values in given.items()
+        if 2 * len(values) > count
         and all(isinstance(one, str) and one.strip() for one in values)
         and sum(len(one.split()) for one in values) <= _NAME_WORDS * len(values)
+        and not (_last(field) == "name" and any(map(_RELATION.fullmatch, values)))
     ]
     return min(named)[1] if named else None
 

@@ -19,6 +19,7 @@ from vestig.exchange.formats.drafts import (
     refused,
     text_of,
 )
+from vestig.exchange.formats.grown_chats import Chat, RecordedChats, turn_reference
 from vestig.exchange.formats.messages import (
     CONVERSATION_KEYS,
     OF_MEMORIES,
@@ -64,13 +65,14 @@ def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
     """The turns of a file: one session for each list, or one for all its lines."""
     whole: str | None = None
     place = 0
+    begun = _sessions_before(file, reading)
     for record in file.records():
         if isinstance(record, Unreadable):
             yield record
             continue
         listed = record.value.get("messages")
         if isinstance(listed, list):
-            yield from _list(record, listed, reading)
+            yield from _list(record, listed, reading, begun.get(record.line))
             continue
         if whole is None:
             whole = reading.session_of(record.digest)
@@ -81,11 +83,34 @@ def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
         place += 1
 
 
-def _list(record: Record, listed: list[Any], reading: Reading) -> Iterator[Found]:
+def _sessions_before(file: RecordFile, reading: Reading) -> dict[int, str]:
+    """Line → the session in which the list of messages that names none was recorded before."""
+    recorded = RecordedChats(reading.recorded(f"{reading.name}:"))
+    if not recorded.sessions:
+        return {}
+    chats = []
+    for record in file.records():
+        listed = None if isinstance(record, Unreadable) else record.value.get("messages")
+        if isinstance(record, Unreadable) or not isinstance(listed, list):
+            continue
+        # what is no text is refused when it is read
+        if first_present(record.value, CONVERSATION_KEYS) is None:
+            scope = first_present(record.value, SCOPE_KEYS[:2])
+            own = reading.scope if scope is None else str(scope)
+            digest = RunningDigest()
+            digests = [digest.after(msgspec.json.encode(value)) for value in listed]
+            chats.append(Chat(record.line, own, digests))
+    return recorded.continued(chats)
+
+
+def _list(
+    record: Record, listed: list[Any], reading: Reading, before: str | None
+) -> Iterator[Found]:
+    """The turns of a list of messages; `before`: the session in which it was recorded."""
     try:
         session = text_or_number("session_id", first_present(record.value, CONVERSATION_KEYS))
         shared = {
-            "session_id": session or f"{reading.name}:{record.digest}",
+            "session_id": session or before or f"{reading.name}:{record.digest}",
             "title": text_of("title", record.value.get("title")),
             "scope": text_or_number("scope", first_present(record.value, SCOPE_KEYS[:2])),
         }
@@ -98,7 +123,7 @@ def _list(record: Record, listed: list[Any], reading: Reading) -> Iterator[Found
         so_far = digest.after(msgspec.json.encode(value))
         if isinstance(value, dict):
             # the same where the list has grown, or lies at another place of the file
-            reference = {"artifact_ref": f"{shared['session_id']}:{place}:{so_far}"}
+            reference = {"artifact_ref": turn_reference(str(shared["session_id"]), place, so_far)}
             one = Record(record.line, value, record.digest)
             yield from _turn(one, shared | reference, place, reading, is_named=session is not None)
         else:

@@ -625,6 +625,18 @@ def standing_below(
     return found
 
 
+def references_below(view: LedgerView, namespace: str, prefix: str) -> list[tuple[str | None, str]]:
+    """(scope, reference) of what was recorded under references with this beginning."""
+    sql = (
+        "SELECT m.scope, e.artifact_ref FROM events e"
+        ' JOIN memories m ON m."row" = e.memory'
+        " WHERE e.artifact_ref >= ? AND e.artifact_ref < ? AND +m.namespace = ?"
+        ' ORDER BY e."row"'
+    )
+    with store_faults(view.where):
+        return fetch(view.connection, sql, (*_beginning(prefix), namespace))
+
+
 def is_stated_below(view: LedgerView, id: str, prefix: str) -> bool:
     """Return whether a reference with this beginning recorded a memory."""
     sql = (
