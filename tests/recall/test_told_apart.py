@@ -542,3 +542,14 @@ def test_what_says_that_it_is_one_of_several_is_never_told_to_be_older(member: s
         store.commit(member.format("E415"), t_valid="2026-05-01")
         found = store.recall(f"What is {member[:-7].lower()}?")
     assert [hit.reason.older_than for hit in found] == [None, None]
+
+
+@each("turn", ["She quit smoking last year.", "She lives at 14 Fjordveien in Bergen."])
+def test_a_turn_that_only_follows_the_answer_takes_not_its_place(turn: str) -> None:
+    """With the turn before it, it reads as an answer."""
+    answer = "Mrs. Halvorsen is allergic to penicillin."
+    with vestig.open(":memory:", config={"judge": {"budget_ms": 60_000.0}}) as store:
+        for sequence, text in enumerate((answer, turn), 1):
+            store.commit(text, author="Petra", session_id="d1", sequence=sequence)
+        found = store.recall("what is Mrs. Halvorsen allergic to?")
+    assert found[0].content == answer

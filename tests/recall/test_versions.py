@@ -796,14 +796,3 @@ def test_the_value_of_a_key_that_has_ended_gives_way_to_what_holds(opener: Opene
 def test_a_code_is_the_same_however_it_is_joined(question: str, older: str, newer: str) -> None:
     facts = {older: MONTHS[0], newer: MONTHS[1]}
     assert read_by_the_judge(facts, question)[0].content == newer
-
-
-@pytest.mark.parametrize("turn", ["She quit smoking last year.", "She lives at 14 Fjordveien in Bergen."])
-def test_a_turn_that_only_follows_the_answer_takes_not_its_place(turn: str) -> None:
-    """With the turn before it, it reads as an answer."""
-    answer = "Mrs. Halvorsen is allergic to penicillin."
-    with vestig.open(":memory:", config={"judge": {"budget_ms": 60_000.0}}) as store:
-        for sequence, text in enumerate((answer, turn), 1):
-            store.commit(text, author="Petra", session_id="d1", sequence=sequence)
-        found = store.recall("what is Mrs. Halvorsen allergic to?")
-    assert found[0].content == answer
