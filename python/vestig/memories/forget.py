@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -21,6 +21,7 @@ from vestig.calls.upkeep import PruneRequest
 from vestig.errors import (
     ConflictError,
     ForgetIncompleteError,
+    StoreFullError,
     StoreLockedError,
     VestigError,
 )
@@ -44,7 +45,7 @@ from vestig.other_words import by_caller
 from vestig.results import ForgetReport, GcReport, PruneKept, PruneReport
 from vestig.session.session import RollBack, Session, catch_up, clock_notice
 from vestig.store import erasure
-from vestig.store.records import erase_patterns, item_rows, rule_rows
+from vestig.store.records import erase_patterns, item_rows, rule_rows, store_rows
 from vestig.store.records.documents import histories, name_of
 from vestig.store.records.erase_patterns import PlainRun
 from vestig.store.records.item_rows import ItemRow
@@ -204,11 +205,13 @@ def _forgotten(
     select: Callable[[LedgerView], _Selected],
     how: _How,
 ) -> ForgetReport:
-    """Removes what is selected under the write lock, and proves it."""
+    """Removes what is selected under the write lock, and proves it; else what is still to be
+    proved, so that the same call again ends one that was stopped."""
     degraded, named, on = list[Degradation](), list[str](), list[HoldingOn]()
     chosen, had_superseded, same_text = _Selected([], []), tuple[str, ...](), tuple[str, ...]()
-    removed, seq, outside = Removed(rows={"memories": 0}), 0, ""
+    removed, seq, outside, unproved = Removed(rows={"memories": 0}), 0, "", False
     with suppress(RollBack), session.ledger.write(session.now_us(), make=False) as txn:
+        unproved = store_rows.unproved_count(txn.connection) > 0
         seq, chosen = txn.seq, select(txn)
         _check_pins(chosen.memories, force=how.force)
         if not chosen.is_empty:
@@ -233,12 +236,11 @@ def _forgotten(
     proof = erasure.ErasureProof()
     if not chosen.is_empty and not how.dry_run:
         session.drop_cached(seq)
-        _hold_on(session, space, on)
-        catch_up(session, degraded)
+        _hold_on(session, space, named, on)
         jobs = tuple(removed.embed_jobs.values())
-        proof = prove_and_run(
-            session, {seq: removed.runs}, lambda: session.run_jobs(space, jobs), degraded, named
-        )
+        proof = prove_and_run(session, space, {seq: removed.runs}, jobs, degraded, named)
+    elif unproved and not how.dry_run:
+        proof = prove(session)
     proof = msgspec.structs.replace(proof, outside=proof.outside + outside)
     proof, rows = _as_seen(session, proof, removed.rows, same_text)
     return ForgetReport(
@@ -261,10 +263,23 @@ def _forgotten(
     )
 
 
-def _hold_on(session: Session, space: str, on: Sequence[HoldingOn]) -> None:
-    """Writes by what the memories hold on that ended only for what was forgotten."""
+@contextmanager
+def _deleted(ids: Sequence[str]) -> Iterator[None]:
+    """Within it these memories are deleted for good: a full disk undoes nothing of that.
+
+    Raises:
+        ForgetIncompleteError: in the place of StoreFullError, which says that nothing changed.
+    """
+    try:
+        yield
+    except StoreFullError as error:
+        raise erasure.stopped_by_full_disk(ids) from error
+
+
+def _hold_on(session: Session, space: str, gone: Sequence[str], on: Sequence[HoldingOn]) -> None:
+    """Writes by what the memories hold on that ended only for what is gone."""
     if on:
-        with session.ledger.write(session.now_us(), make=False) as txn:
+        with _deleted(gone), session.ledger.write(session.now_us(), make=False) as txn:
             txn.apply(joined(space, [one.changes for one in on]))
 
 
@@ -453,19 +468,22 @@ def prove(
 
 def prove_and_run(
     session: Session,
+    space: str,
     runs: erasure.RunsBySeq,
-    run: Callable[[], list[Degradation]],
+    jobs: Sequence[str],
     degraded: list[Degradation],
     own: Collection[str] = (),
 ) -> erasure.ErasureProof:
-    """Proves it, then runs the jobs; also where the proof fails, for one that is repeated runs
-    none."""
-    try:
-        proof = prove(session, runs, own)
-    except ForgetIncompleteError:
-        run()
-        raise
-    degraded.extend(run())
+    """After a durable deletion: the projection follows, the erase is proved, and the jobs run; also
+    where the proof fails, for one that is repeated runs none."""
+    with _deleted(tuple(own)):
+        catch_up(session, degraded)
+        try:
+            proof = prove(session, runs, own)
+        except ForgetIncompleteError:
+            session.run_jobs(space, jobs)
+            raise
+        degraded.extend(session.run_jobs(space, jobs))
     return proof
 
 
@@ -595,9 +613,8 @@ def prune(session: Session, asked: PruneRequest) -> PruneReport:
         degraded = removals.degraded
         if removals.runs:
             session.drop_cached(removals.seq)
-            catch_up(session, degraded)
             jobs = tuple(removals.embed_jobs)
-            prove_and_run(session, removals.runs, lambda: session.run_jobs(space, jobs), degraded)
+            prove_and_run(session, space, removals.runs, jobs, degraded)
         return PruneReport(
             evaluated=evaluated,
             removed=len(removals.ids),
@@ -636,8 +653,6 @@ def _remove(session: Session, space: str, id: str, times: DueTimes, done: _Remov
         seq = txn.seq + 1
         clock = clock_notice(txn.clock_behind_us)
     if removed is not None:
-        _hold_on(session, space, on)
-        done.warnings += [one.warning for one in on]
         done.seq = seq
         done.ids.append(id)
         done.rules += [id] if is_rule else []
@@ -645,3 +660,5 @@ def _remove(session: Session, space: str, id: str, times: DueTimes, done: _Remov
         done.embed_jobs.extend(removed.embed_jobs.values())
         done.runs[seq] = removed.runs
         done.degraded = done.degraded or clock
+        _hold_on(session, space, [id], on)
+        done.warnings += [one.warning for one in on]

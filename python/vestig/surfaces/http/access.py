@@ -17,6 +17,7 @@ from vestig.config.environment import read_secret
 from vestig.config.service_sections import ServeSettings
 from vestig.errors import (
     ConfigError,
+    ForgetIncompleteError,
     SchemaVersionError,
     StoreDamagedError,
     StoreFullError,
@@ -41,8 +42,9 @@ _DETAILS: Final = {
     "schema-version": "the store is of another schema version than the server reads: run `vestig"
     " doctor` where it lies",
     "store-damaged": "the store is damaged: run `vestig doctor` where it lies",
-    "forget-incomplete": "something that was to be forgotten is still in a file: run `vestig forget"
-    " --finish` where the store lies",
+    "forget-incomplete": "what was to be forgotten is deleted, and no read returns it any more; not"
+    " proved is that no byte of it is left in a file: the log of the server says why. Once that is"
+    " mended, POST /api/memory/housekeeping/gc erases and searches again",
     "embedding-mismatch": "the server's embedder is not the one that made the store's vectors: run"
     " `vestig doctor` where it lies",
 }
@@ -51,7 +53,7 @@ _NOT_AT_PLACE: Final = (
     " server has to be started again to use another one there; the log of the server says more"
 )
 # of these some tell clients more
-_SHOWN: Final = (SchemaVersionError, StoreFullError, StoreLockedError)
+_SHOWN: Final = (ForgetIncompleteError, SchemaVersionError, StoreFullError, StoreLockedError)
 
 
 class ClientGone(Exception):

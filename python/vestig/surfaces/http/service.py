@@ -30,7 +30,13 @@ from prometheus_client.registry import Collector
 from vestig.api.store import Vestig
 from vestig.changes import RequestRecord
 from vestig.config.service_sections import ServeSettings
-from vestig.errors import SchemaVersionError, StoreDamagedError, StoreLockedError, VestigError
+from vestig.errors import (
+    SchemaVersionError,
+    StoreDamagedError,
+    StoreFullError,
+    StoreLockedError,
+    VestigError,
+)
 from vestig.firewall import masked_text
 from vestig.ids import new_id
 from vestig.lazy_pattern import lazy_pattern
@@ -158,8 +164,8 @@ def health(session: Session, damage: VestigError | None = None) -> tuple[int, di
     its field; `unhealthy` where the store is lost, damaged or no longer at its path (503).
 
     Args:
-        damage: that the last read or the last write met, other than that the store is not at its
-            path, which is looked at each time.
+        damage: that the last read or the last write met, or a full disk; other than that the store
+            is not at its path, which is looked at each time.
     """
     found: dict[str, Any] = {
         "status": "healthy",
@@ -173,7 +179,7 @@ def health(session: Session, damage: VestigError | None = None) -> tuple[int, di
         "seq": None,
     }
     try:
-        if damage is not None:
+        if damage is not None and not isinstance(damage, StoreFullError):
             raise damage
         session.ledger.require("empty")
         session.ledger.check_place()
@@ -191,7 +197,9 @@ def health(session: Session, damage: VestigError | None = None) -> tuple[int, di
     found["failed_jobs"] = jobs.get(JobState.FAILED.value, 0)
     if session.ledger.read_only:
         found["ledger"] = "read-only"
-    if found["embedder"] != "ok" or found["failed_jobs"] or session.ledger.read_only:
+    elif damage is not None:
+        found["ledger"] = damage.code
+    if found["embedder"] != "ok" or found["failed_jobs"] or found["ledger"] != "ok":
         found["status"] = "degraded"
     return 200, wire.document("health", found)
 
@@ -341,8 +349,10 @@ _RATE_WINDOW_S: Final = 60.0
 # Bytes of a body: what a call takes fits many times over.
 BODY_BYTES_MAX: Final = 1024 * 1024
 # Codes of errors after which a store is unhealthy: damaged, lost or of another version, or SQLite
-# cannot use its file.
-_UNUSABLE: Final = (StoreDamagedError.code, SchemaVersionError.code, VestigError.code)
+# cannot use its file; where the disk is full, it is degraded.
+_UNUSABLE: Final = (
+    StoreDamagedError.code, SchemaVersionError.code, VestigError.code, StoreFullError.code,
+)  # fmt: skip
 _AWAY: Final = (
     "the database of the store does not answer: reads go on for a while, this needs more; nothing"
     " was done, ask again"
@@ -350,8 +360,8 @@ _AWAY: Final = (
 
 
 def _is_damage(error: Exception) -> TypeGuard[VestigError]:
-    """Return whether a store stays unhealthy after an error until a request succeeds: health itself
-    looks whether the store is at its path."""
+    """Return whether a store stays unhealthy, or degraded, after an error until a request succeeds:
+    health itself looks whether the store is at its path."""
     if isinstance(error, StoreDamagedError) and error.is_of_place:
         return False
     return isinstance(error, VestigError) and error.code in _UNUSABLE
@@ -632,7 +642,8 @@ class Service:
 
     def state(self) -> tuple[int, dict[str, Any]]:
         """(status, document) of the health of the stores and of this server."""
-        return self.stores.health(next(iter(self._damage.values()), None))
+        met = sorted(self._damage.values(), key=lambda one: isinstance(one, StoreFullError))
+        return self.stores.health(next(iter(met), None))
 
     async def metrics(self, request: Request) -> Response:
         """The counters as text."""

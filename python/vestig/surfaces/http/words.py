@@ -18,6 +18,7 @@ from vestig.calls.declaration import rows_of
 from vestig.calls.filter import FIELDS
 from vestig.lazy_pattern import lazy_pattern
 from vestig.other_words import GROUPS
+from vestig.store.erasure import FINISH
 from vestig.surfaces.http.routes import PREFIX, Route, routes
 from vestig.surfaces.outlines import OUTLINES
 
@@ -64,6 +65,7 @@ _WAYS: Final[Mapping[str, str]] = {
     "result[0].score, which every result has": "score, which every result has",
     "result[0].metadata, which every result has": "explain",
     "store.recall, whose hits": f"POST {PREFIX}/recall, whose results",
+    FINISH: f"POST {PREFIX}/housekeeping/gc",
     "vestig.restore(backup, path)": "the command vestig restore",
     "vestig.restore": "the command vestig restore",
     "vestig.open(path, namespace=…).import_(file)": "the command vestig --namespace NS import FILE,"
