@@ -242,6 +242,12 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     cors_origins: frozenset[str]
     # headers that choose among what is stored
     choosing: ClassVar[tuple[bytes, ...]] = ()
+    of_tenants: ClassVar[bool] = False
+
+    @property
+    def needs_token(self) -> bool:
+        """Return whether requests carry a token."""
+        return self.of_tenants or self.token is not None
 
     @classmethod
     def of(cls, settings: ServeSettings, named_by: str = "serve.host") -> Access:

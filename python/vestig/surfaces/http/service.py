@@ -17,7 +17,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import copy_context
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, Protocol, TypeGuard, TypeVar, cast
 
@@ -42,7 +41,7 @@ from vestig.ids import new_id
 from vestig.lazy_pattern import lazy_pattern
 from vestig.session.kept_answers import RunningKeys
 from vestig.session.observer import Metrics
-from vestig.session.session import Session, no_folder
+from vestig.session.session import no_folder
 from vestig.surfaces import wire
 from vestig.surfaces.http.access import (
     Bodies,
@@ -56,12 +55,12 @@ from vestig.surfaces.http.access import (
     problem_of,
 )
 from vestig.surfaces.http.calls import Answer, CallInput, Calls
+from vestig.surfaces.http.health import health
 from vestig.surfaces.http.late import LateAnswer, LateAnswers
 from vestig.surfaces.http.places import Place, Places, Progress
 from vestig.surfaces.http.routes import Route, from_query, query_pairs
 from vestig.surfaces.operation import Right
 from vestig.turns import in_turn
-from vestig.types import JobState
 
 if TYPE_CHECKING:
     from vestig.config import Config
@@ -157,54 +156,6 @@ def metrics_text(numbers: Mapping[str, float]) -> bytes:
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Counters(numbers))
     return generate_latest(registry)
-
-
-def health(session: Session, damage: VestigError | None = None) -> tuple[int, dict[str, Any]]:
-    """(status, document): `healthy`; `degraded` where something works in a weaker way, named by
-    its field; `unhealthy` where the store is lost, damaged or no longer at its path (503).
-
-    Args:
-        damage: that the last read or the last write met, or a full disk; other than that the store
-            is not at its path, which is looked at each time.
-    """
-    found: dict[str, Any] = {
-        "status": "healthy",
-        "ledger": "ok",
-        "projection": "ok",
-        "embedder": "ok" if session.mismatch is None else session.mismatch.code,
-        "llm": session.models.provider or "none",
-        "pending_jobs": 0,
-        "failed_jobs": 0,
-        "version": version("vestig"),
-        "seq": None,
-    }
-    try:
-        if damage is not None and not isinstance(damage, StoreFullError):
-            raise damage
-        session.ledger.require("empty")
-        session.ledger.check_place()
-        session.keeper.check_history()
-        with session.ledger.read() as view:
-            found["seq"] = view.seq
-            jobs = view.stats(session.namespace)["jobs"]
-        if session.keeper.core.applied_seq < found["seq"]:
-            # the next read brings it up to date
-            found["projection"] = "behind"
-    except VestigError as error:
-        found |= {"status": "unhealthy", "ledger": error.code}
-        return 503, wire.document("health", found)
-    found["pending_jobs"] = sum(jobs.get(state.value, 0) for state in _OPEN)
-    found["failed_jobs"] = jobs.get(JobState.FAILED.value, 0)
-    if session.ledger.read_only:
-        found["ledger"] = "read-only"
-    elif damage is not None:
-        found["ledger"] = damage.code
-    if found["embedder"] != "ok" or found["failed_jobs"] or found["ledger"] != "ok":
-        found["status"] = "degraded"
-    return 200, wire.document("health", found)
-
-
-_OPEN = (JobState.PENDING, JobState.RUNNING, JobState.SUBMITTED)
 
 
 class Stores(Protocol):
