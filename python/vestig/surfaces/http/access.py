@@ -178,6 +178,8 @@ _LOOPBACK_NAMES: Final = frozenset(("localhost", "127.0.0.1", "[::1]"))
 _REQUEST_ID: Final = lazy_pattern(r"[\x21-\x7e]{1,128}")
 _PORT: Final = lazy_pattern(r"(?P<name>.*?)(?::(?P<port>[0-9]{0,5}))?")
 _TOKEN: Final = lazy_pattern(r"[\x21-\x7e]+")
+# characters of a header in a problem
+_SHOWN_CHARS: Final = 100
 # characters of a token that other machines may try
 _TOKEN_CHARS_LEAST: Final = 16
 
@@ -200,6 +202,16 @@ def is_loopback(host: str) -> bool:
 def values(headers: Headers, name: bytes) -> list[str]:
     """All values of a header, in order."""
     return [value.decode("latin-1") for key, value in headers if key == name]
+
+
+def shown_values(given: Sequence[str]) -> str:
+    """The values of a header as a problem shows them, shortened.
+
+    Example:
+        >>> shown_values([]), shown_values(["evil.example"])
+        ('nothing', "'evil.example'")
+    """
+    return " and ".join(f"{one!r:.{_SHOWN_CHARS}}" for one in given[:2]) or "nothing"
 
 
 def header(headers: Headers, name: bytes) -> str | None:
@@ -281,13 +293,17 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
         found = _PORT.fullmatch(host)
         if found is None or found["name"] not in self.hosts:
             raise Refusal(
-                "unauthorized", "Host: expected a name in serve.allowed_hosts", status=403
+                "unauthorized",
+                f"Host: expected a name in serve.allowed_hosts, got {shown_values(hosts)}",
+                status=403,
             )
         origins = values(headers, b"origin")
         known = {*self.cors_origins, f"http://{host}"}
         if len(origins) > 1 or (origins and origins[0] not in known):
             raise Refusal(
-                "unauthorized", "Origin: expected an origin in serve.cors_origins", status=403
+                "unauthorized",
+                f"Origin: expected an origin in serve.cors_origins, got {shown_values(origins)}",
+                status=403,
             )
 
     def check_choice(self, headers: Headers) -> None:
@@ -379,6 +395,8 @@ def _check_token(token: str, variable: str | None, loopback: bool) -> None:
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 _HELD_BYTES_MAX: Final = 64 * 1024 * 1024
+# digits of a declared length in a problem
+_DIGITS_MAX: Final = 20
 
 
 class Bodies:
@@ -414,7 +432,7 @@ class Bodies:
                         parts += taken
                         self._held += len(taken)
                         if len(parts) > bytes_max and not cut:
-                            raise too_large(bytes_max)
+                            raise too_large(bytes_max, "more")
                         self._make_room()
                 finally:
                     del self._reading[own]
@@ -449,13 +467,17 @@ def check_length(headers: Headers, bytes_max: int) -> None:
     """Refuses a body whose declared length is too much before a byte of it is read."""
     declared = header(headers, b"content-length") or ""
     if declared.isdecimal() and int(declared) > bytes_max:
-        raise too_large(bytes_max)
+        raise too_large(bytes_max, declared[:_DIGITS_MAX])
 
 
-def too_large(bytes_max: int) -> Refusal:
-    """Return what a request with too long a body is told."""
+def too_large(bytes_max: int, size: str) -> Refusal:
+    """Return what a request with too long a body is told.
+
+    Args:
+        size: its declared length, or "more".
+    """
     return Refusal(
         "too-large",
-        f"body: expected at most {bytes_max} bytes; send fewer texts or values at once, and a"
-        " longer one in parts, or from Python or the command line on the machine of the store",
+        f"body: expected at most {bytes_max} bytes, got {size}; send fewer texts or values at once,"
+        " and a longer one in parts, or from Python or the command line on the machine of the store",
     )

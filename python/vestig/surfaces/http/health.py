@@ -1,4 +1,4 @@
-"""What a server says of its health."""
+"""The health of a server, as it answers it."""
 
 from __future__ import annotations
 

@@ -145,10 +145,13 @@ class Imports:
         taken = 0
         async for part in pieces(request.receive):
             if taken == 0 and part.startswith(_PACKED):
-                raise Refusal("validation", "body: expected the unpacked file", status=415)
+                kind = "ZIP" if part.startswith(_PACKED[1]) else "gzip"
+                raise Refusal(
+                    "validation", f"body: expected the unpacked file, got {kind}", status=415
+                )
             taken += len(part)
             if taken > bytes_max:
-                raise too_large(bytes_max)
+                raise too_large(bytes_max, "more")
             await asyncio.to_thread(file.write, part)
         await asyncio.to_thread(file.flush)
 

@@ -53,6 +53,8 @@ from vestig.surfaces.http.access import (
     header,
     is_loopback,
     problem_of,
+    shown_values,
+    values,
 )
 from vestig.surfaces.http.calls import Answer, CallInput, Calls
 from vestig.surfaces.http.health import health
@@ -735,12 +737,16 @@ def check_media_type(headers: Headers, allowed: tuple[str, ...]) -> None:
     Raises:
         Refusal: 415.
     """
+    kinds = values(headers, b"content-type")
     rest = (header(headers, b"content-type") or "").partition(";")[2]
     charset = rest.strip().lower().removeprefix("charset=").strip('"')
-    packed = header(headers, b"content-encoding") not in (None, "identity")
+    coding = header(headers, b"content-encoding")
+    packed = coding not in (None, "identity")
     if media_type(headers) not in allowed or charset not in ("", "utf-8", "utf8") or packed:
+        with_coding = f" and Content-Encoding {shown_values([str(coding)])}" if packed else ""
         raise Refusal(
             "validation",
-            f"Content-Type: expected {' or '.join(allowed)} in UTF-8, without Content-Encoding",
+            f"Content-Type: expected {' or '.join(allowed)} in UTF-8, without Content-Encoding,"
+            f" got {shown_values(kinds)}{with_coding}",
             status=415,
         )
