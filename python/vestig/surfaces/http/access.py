@@ -479,5 +479,6 @@ def too_large(bytes_max: int, size: str) -> Refusal:
     return Refusal(
         "too-large",
         f"body: expected at most {bytes_max} bytes, got {size}; send fewer texts or values at once,"
-        " and a longer one in parts, or from Python or the command line on the machine of the store",
+        " and a longer one in parts, or from Python or the command line on the machine of the"
+        " store",
     )

@@ -15,7 +15,6 @@ import contextlib
 import errno
 import functools
 import logging
-import re
 import resource
 import socket
 from collections.abc import Callable, Iterator
@@ -143,10 +142,6 @@ _BYTES_PER_S_LEAST: Final = 4 * 1024
 _REASONS: Final = {400: "Bad Request", 408: "Request Timeout", 503: "Service Unavailable"}
 
 
-# The host and port of a URL; who has a name before an `@` is refused as a host of others.
-_AUTHORITY: Final = re.compile(rb"[^/?#]+")
-
-
 class _Reader(h11.Connection):
     """Reads requests, and refuses those whose end two readers may see at two places. A target that
     is a whole URL is its path, and its host stands in the place of the header (RFC 9112, 3.2.2)."""
@@ -167,14 +162,17 @@ def _with_path(request: h11.Request) -> h11.Request:
     scheme, mark, rest = request.target.partition(b"://")
     if not mark or scheme.lower() not in (b"http", b"https"):
         return request
-    found = _AUTHORITY.match(rest)
-    if found is None:
+    # who has a name before an `@` is refused as a host of others
+    host = rest
+    for end in (b"/", b"?", b"#"):
+        host = host.partition(end)[0]
+    if not host:
         raise h11.RemoteProtocolError("no host in the target")
-    target = rest[found.end() :]
+    target = rest[len(host) :]
     others = [(name, value) for name, value in request.headers if name != b"host"]
     return h11.Request(
         method=request.method,
-        headers=[(b"host", found[0]), *others],
+        headers=[(b"host", host), *others],
         target=target if target.startswith(b"/") else b"/" + target,
         http_version=request.http_version,
     )
