@@ -331,9 +331,18 @@ class StoreDamagedError(VestigError):
 
 
 class ForgetIncompleteError(StoreDamagedError):
-    """Bytes of forgotten memories remain in a file of the store."""
+    """Memories are deleted, and bytes of them remain in a file of the store, or may.
+
+    Args:
+        message: what happened; it may name files.
+        shown: what clients of a server are told of it.
+    """
 
     code = "forget-incomplete"
+
+    def __init__(self, message: str, *, shown: str = "") -> None:
+        self.shown = shown
+        super().__init__(message)
 
 
 class ProviderError(VestigError):

@@ -9,8 +9,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
-from functools import partial
+from contextlib import contextmanager, suppress
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -23,6 +22,7 @@ from vestig.changes import ChangeSet
 from vestig.errors import (
     ConflictError,
     ForgetIncompleteError,
+    StoreFullError,
     StoreLockedError,
     VestigError,
 )
@@ -54,7 +54,7 @@ from vestig.other_words import by_caller
 from vestig.results import ForgetReport, GcReport, PruneKept, PruneReport
 from vestig.session.session import RollBack, Session, catch_up, clock_notice
 from vestig.store import erasure
-from vestig.store.records import erase_patterns, item_rows, rule_rows
+from vestig.store.records import erase_patterns, item_rows, rule_rows, store_rows
 from vestig.store.records.documents import histories, name_of
 from vestig.store.records.erase_patterns import PlainRun
 from vestig.store.records.item_rows import ItemRow
@@ -225,11 +225,13 @@ def _forgotten(
     select: Callable[[LedgerView], _Selected],
     how: _How,
 ) -> ForgetReport:
-    """Removes what is selected under the write lock, and proves it."""
+    """Removes what is selected under the write lock, and proves it; else what is still to be
+    proved, so that the same call again ends one that was stopped."""
     degraded, named, on = list[Degradation](), list[str](), list[HoldingOn]()
     chosen, had_superseded, same_text = _Selected([], []), tuple[str, ...](), tuple[str, ...]()
-    removed, seq, outside = Removed(rows={"memories": 0}), 0, ""
+    removed, seq, outside, unproved = Removed(rows={"memories": 0}), 0, "", False
     with suppress(RollBack), session.ledger.write(session.now_us(), make=False) as txn:
+        unproved = store_rows.unproved_count(txn.connection) > 0
         seq, chosen = txn.seq, select(txn)
         _check_pins(chosen.memories, force=how.force)
         if not chosen.is_empty:
@@ -255,11 +257,15 @@ def _forgotten(
     rest = [*(one.changes for one in on), *chosen.beside]
     if not how.dry_run and (rest or not chosen.is_empty):
         session.drop_cached(seq)
-        _write(session, space, rest)
-        catch_up(session, degraded)
+        _write(session, space, named, rest)
     if not chosen.is_empty and not how.dry_run:
-        jobs = partial(session.run_jobs, space, tuple(removed.embed_jobs.values()))
-        proof = prove_and_run(session, {seq: removed.runs}, jobs, degraded, named)
+        jobs = tuple(removed.embed_jobs.values())
+        proof = prove_and_run(session, space, {seq: removed.runs}, jobs, degraded, named)
+    elif not how.dry_run:
+        if rest:
+            catch_up(session, degraded)
+        if unproved:
+            proof = prove(session)
     proof = msgspec.structs.replace(proof, outside=proof.outside + outside)
     proof, rows = _as_seen(session, proof, removed.rows, same_text)
     return ForgetReport(
@@ -282,10 +288,23 @@ def _forgotten(
     )
 
 
-def _write(session: Session, space: str, changes: Sequence[ChangeSet]) -> None:
-    """Writes what changes in memories that stay."""
+@contextmanager
+def _deleted(ids: Sequence[str]) -> Iterator[None]:
+    """Within it these memories are deleted for good: a full disk undoes nothing of that.
+
+    Raises:
+        ForgetIncompleteError: in the place of StoreFullError, which says that nothing changed.
+    """
+    try:
+        yield
+    except StoreFullError as error:
+        raise erasure.stopped_by_full_disk(ids) from error
+
+
+def _write(session: Session, space: str, gone: Sequence[str], changes: Sequence[ChangeSet]) -> None:
+    """Writes what changes in memories that stay, after others are gone."""
     if changes:
-        with session.ledger.write(session.now_us(), make=False) as txn:
+        with _deleted(gone), session.ledger.write(session.now_us(), make=False) as txn:
             txn.apply(joined(space, changes))
 
 
@@ -474,19 +493,22 @@ def prove(
 
 def prove_and_run(
     session: Session,
+    space: str,
     runs: erasure.RunsBySeq,
-    run: Callable[[], list[Degradation]],
+    jobs: Sequence[str],
     degraded: list[Degradation],
     own: Collection[str] = (),
 ) -> erasure.ErasureProof:
-    """Proves it, then runs the jobs; also where the proof fails, for one that is repeated runs
-    none."""
-    try:
-        proof = prove(session, runs, own)
-    except ForgetIncompleteError:
-        run()
-        raise
-    degraded.extend(run())
+    """After a durable deletion: the projection follows, the erase is proved, and the jobs run; also
+    where the proof fails, for one that is repeated runs none."""
+    with _deleted(tuple(own)):
+        catch_up(session, degraded)
+        try:
+            proof = prove(session, runs, own)
+        except ForgetIncompleteError:
+            session.run_jobs(space, jobs)
+            raise
+        degraded.extend(session.run_jobs(space, jobs))
     return proof
 
 
@@ -616,9 +638,8 @@ def prune(session: Session, asked: PruneRequest) -> PruneReport:
         degraded = removals.degraded
         if removals.runs:
             session.drop_cached(removals.seq)
-            catch_up(session, degraded)
             jobs = tuple(removals.embed_jobs)
-            prove_and_run(session, removals.runs, lambda: session.run_jobs(space, jobs), degraded)
+            prove_and_run(session, space, removals.runs, jobs, degraded)
         return PruneReport(
             evaluated=evaluated,
             removed=len(removals.ids),
@@ -657,8 +678,6 @@ def _remove(session: Session, space: str, id: str, times: DueTimes, done: _Remov
         seq = txn.seq + 1
         clock = clock_notice(txn.clock_behind_us)
     if removed is not None:
-        _write(session, space, [one.changes for one in on])
-        done.warnings += [one.warning for one in on]
         done.seq = seq
         done.ids.append(id)
         done.rules += [id] if is_rule else []
@@ -666,3 +685,5 @@ def _remove(session: Session, space: str, id: str, times: DueTimes, done: _Remov
         done.embed_jobs.extend(removed.embed_jobs.values())
         done.runs[seq] = removed.runs
         done.degraded = done.degraded or clock
+        _write(session, space, [id], [one.changes for one in on])
+        done.warnings += [one.warning for one in on]

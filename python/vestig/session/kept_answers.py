@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from vestig.errors import ConflictError, Description, ValidationError, VestigError
+from vestig.errors import (
+    ConflictError,
+    Description,
+    StoreFullError,
+    ValidationError,
+    VestigError,
+)
 from vestig.lazy_pattern import lazy_pattern
 from vestig.session.session import Session, answers_kept_by
 from vestig.store.records.reads import LedgerView
@@ -26,6 +32,10 @@ _KEY: Final = lazy_pattern(r"[\x21-\x7e]{1,128}")
 # A day: a client that tries again does so sooner.
 _KEPT_US: Final = 86_400 * 1_000_000
 _KEPT_KEY_BYTES: Final = 32
+_NOT_KEPT: Final = (
+    "the request was done, and what it did stays; the disk of the store is full, so that its answer"
+    " was not kept for the Idempotency-Key. Send it again without the key, or once there is room"
+)
 
 
 def checked_key(key: str) -> str:
@@ -202,8 +212,11 @@ class KeptAnswers:
             with answers_kept_by(keep):
                 answer = shown(run())
         if not written and self._session.ledger.missing is None:
-            with self._session.ledger.write(self._session.now_us(), make=False) as txn:
-                self._keep(txn, key, answer)
+            try:
+                with self._session.ledger.write(self._session.now_us(), make=False) as txn:
+                    self._keep(txn, key, answer)
+            except StoreFullError as error:
+                raise StoreFullError(str(error), shown=_NOT_KEPT) from error
         return answer
 
     def _keep(self, txn: WriteTransaction, key: WriteKey, answer: KeptAnswer) -> None:

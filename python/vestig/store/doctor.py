@@ -25,6 +25,7 @@ from vestig.language.claim_text import claim_text
 from vestig.other_words import by_caller
 from vestig.ports import EmbeddingIdentity, ProjectionRow
 from vestig.results import Finding
+from vestig.store.erasure import FINISH
 from vestig.store.integrity.chain import decode_witness, witness_bytes, witness_files
 from vestig.store.integrity.verify import Finding as LedgerFinding
 from vestig.store.integrity.verify import verify
@@ -460,7 +461,7 @@ def _residues(folder: Path | None, conn: apsw.Connection) -> Finding:
     if erase_patterns.unproved(conn):
         ids = erase_patterns.unfinished(conn)
         what = f"forgetting {len(ids)} memories" if ids else "the erase of left-out names"
-        problems.append(f"{what} is not proved; finish it with `vestig memory forget --finish`")
+        problems.append(f"{what} is not proved; finish it with {by_caller(FINISH)}")
     if folder is not None:
         problems += [f"leftover {name}{_way_out(name)}" for name in _leftovers(folder)]
     return _verdict("residues", problems, "no leftover files or unfinished work", FINDING)

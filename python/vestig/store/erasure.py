@@ -20,6 +20,7 @@ import msgspec
 from vestig._core import ByteRuns, find_marks
 from vestig.errors import ForgetIncompleteError, StoreDamagedError, StoreFullError, VestigError
 from vestig.language.text_forms import count_of
+from vestig.other_words import by_caller
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.projection import candidate_file
 from vestig.store.projection.keeper import ProjectionKeeper
@@ -60,6 +61,14 @@ OUTSIDE: Final = (
     " in .NAME.new-… beside one that was killed until the next one to its place succeeds; so does"
     " what was sent to a language model"
 )
+
+# The way to erase and prove what was forgotten before.
+FINISH: Final = "`vestig memory forget --finish`"
+_FULL: Final = "its disk is full. Once there is room on it"
+_STILL_THERE: Final = (
+    "one holds some, or others read it; the log of the server says which. Once that is mended"
+)
+_STOPPED: Final = "the log of the server says what stopped the search. Once that is mended"
 
 # By erasure, length and mark: occurrences by file, and how many there are.
 _Hits = defaultdict[tuple[int, int, int], Counter[str]]
@@ -107,26 +116,42 @@ def finish(
         try:
             proof = _Erase(ledger, keeper, folder, timeout_s).run(erasures, runs)
         except _BytesRemain as remains:
-            raise _incomplete(ids, str(remains), remains.way) from None
+            raise _incomplete(ids, str(remains), remains.way, _STILL_THERE) from None
         except (OSError, VestigError) as error:
             # The rows are deleted: an erase that any error stopped must be repeated.
             if isinstance(error, StoreFullError) or getattr(error, "errno", None) in FULL_ERRNOS:
-                raise _incomplete(ids, "a full disk", "Free some space") from error
-            raise _incomplete(ids, f"{type(error).__name__}: {error}", "Mend that") from error
+                raise stopped_by_full_disk(ids) from error
+            where = f"{type(error).__name__}: {error}"
+            raise _incomplete(ids, where, "Mend that", _STOPPED) from error
     proved(len(erasures))
     # each copy of a tenant proves its own files
-    with ledger.writer(make=False, local=True) as conn, store_faults(ledger.where):
-        drop_patterns(conn, [erasure.seq for erasure in erasures])
-        ledger.commit(conn)
-    ledger.checkpoint()
+    try:
+        with ledger.writer(make=False, local=True) as conn, store_faults(ledger.where):
+            drop_patterns(conn, [erasure.seq for erasure in erasures])
+            ledger.commit(conn)
+        ledger.checkpoint()
+    except StoreFullError as error:
+        raise stopped_by_full_disk(ids) from error
     return proof
 
 
-def _incomplete(ids: Sequence[str], where: str, way: str) -> ForgetIncompleteError:
+def stopped_by_full_disk(ids: Sequence[str]) -> ForgetIncompleteError:
+    """Return what is told where these memories are deleted, and a full disk stopped the rest."""
+    return _incomplete(ids, "a full disk", "Free some space", _FULL)
+
+
+def _incomplete(ids: Sequence[str], where: str, way: str, why: str) -> ForgetIncompleteError:
+    """Args:
+    where: what was found, and where; it may name files.
+    why: the same for clients of a server, and what they wait for.
+    """
     more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
+    named = f"{', '.join(ids[:_SHOWN])}{more}" or "what was forgotten"
     return ForgetIncompleteError(
-        f"{', '.join(ids[:_SHOWN])}{more}: expected no trace in the files of the store, found:"
-        f" {where}; the memories are deleted. {way}, then run `vestig memory forget --finish`"
+        f"{named}: expected no trace in the files of the store, found:"
+        f" {where}; the memories are deleted. {way}, then run `vestig memory forget --finish`",
+        shown=f"{named}: deleted, and no read returns it any more; not proved is that no byte of it"
+        f" is left in a file of the store: {why}, {by_caller(FINISH)} erases and searches again",
     )
 
 

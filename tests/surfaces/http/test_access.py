@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Coroutine, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -379,3 +380,48 @@ def test_metrics_equal_the_operations_done() -> None:
     assert 'vestig_storage_count{type="memories"} 1.0' in text
     assert "# TYPE vestig_operation_duration_seconds histogram" in text
     assert "Fridays" not in text
+
+
+@each(
+    ("target", "host", "status"),
+    [
+        ("http://localhost/api/memory/count", "localhost", 200),
+        ("HTTP://127.0.0.1:8765/api/memory/count?where.tags=a", "127.0.0.1", 200),
+        ("http://localhost/api/memory/count", "evil.example", 200),  # the target's host counts
+        ("http://evil.example/api/memory/count", "localhost", 403),
+        ("http://evil.example@localhost/api/memory/count", "localhost", 403),
+        ("http://localhost", "localhost", 200),
+        ("http://localhost?a=b", "localhost", 200),
+        ("http:///api/memory/count", "localhost", 400),
+        ("/http://localhost/api/memory/count", "localhost", 404),
+        ("ftp://localhost/api/memory/count", "localhost", 404),
+    ],
+)
+def test_a_target_may_be_a_whole_url(site: Site, target: str, host: str, status: int) -> None:
+    asked = f"GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+    answer = raw(site.port, asked.encode())
+    assert answer.startswith(f"HTTP/1.1 {status} ".encode()), answer
+
+
+def test_a_refusal_says_what_came(tmp_path: Path) -> None:
+    text = {"Content-Type": "text/plain; charset=latin-1"}
+    packed = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    with serving(tmp_path / "store", body_bytes_max=100, import_bytes_max=100) as site:
+        for reply, status, expected, got in (
+            (site.get("count", {"Host": "evil.example"}), 403, "serve.allowed_hosts",
+             "got 'evil.example'"),
+            (site.get("count", {"Origin": "http://evil.example"}), 403, "serve.cors_origins",
+             "got 'http://evil.example'"),
+            (site.post("recall", b"x", text), 415, "application/json",
+             "got 'text/plain; charset=latin-1'"),
+            (site.post("recall", b"x", {}), 415, "application/json", "got nothing"),
+            (site.post("recall", b"x", packed), 415, "without Content-Encoding", "'gzip'"),
+            (site.post("recall", {"query": "x" * 200}), 413, "at most 100 bytes", "got 213;"),
+            (site.post("import", b"\x1f\x8b", {"Content-Type": "text/csv"}), 415, "unpacked",
+             "got gzip"),
+            (site.post("import", b"x" * 200, {"Content-Type": "text/csv"}), 413,
+             "at most 100 bytes", "got 200;"),
+        ):  # fmt: skip
+            assert reply.status == status, reply
+            assert expected in reply.document["detail"]
+            assert got in reply.document["detail"], reply

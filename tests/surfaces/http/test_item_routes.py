@@ -87,8 +87,8 @@ def test_a_value_that_fills_a_request_says_what_to_do(site: Site) -> None:
     refused = site.post("item/put", {"key": "big", "value": longest})
     assert (refused.status, refused.code) == (413, "too-large")
     assert refused.document["detail"] == (
-        "body: expected at most 1048576 bytes; send fewer texts or values at once, and a longer one"
-        " in parts, or from Python or the command line on the machine of the store"
+        "body: expected at most 1048576 bytes, got 1048601; send fewer texts or values at once, and"
+        " a longer one in parts, or from Python or the command line on the machine of the store"
     )
     assert site.store.items.put("big", longest).version == 1
     assert site.get("item/get?key=big").document["value"] == longest

@@ -86,8 +86,9 @@ def check_words(reply: Reply) -> None:
         ("run `vestig housekeeping enrich`", "run POST /api/memory/housekeeping/enrich"),
         ("`vestig rebuild --embeddings`", 'POST /api/memory/rebuild {"embeddings": true}'),
         ("`vestig branch merge NAME`", 'POST /api/memory/branch/merge {"name": …}'),
+        ("`vestig memory forget --finish`", "POST /api/memory/housekeeping/gc"),
         # no route takes all of it
-        ("`vestig memory forget --finish`", "`vestig memory forget --finish`"),
+        ("`vestig memory forget --nothing`", "`vestig memory forget --nothing`"),
         ("the key store.path, and a = b (c)", "the key store.path, and a = b (c)"),
     ],
 )

@@ -17,6 +17,7 @@ from vestig.config.environment import read_secret
 from vestig.config.service_sections import ServeSettings
 from vestig.errors import (
     ConfigError,
+    ForgetIncompleteError,
     SchemaVersionError,
     StoreDamagedError,
     StoreFullError,
@@ -41,8 +42,9 @@ _DETAILS: Final = {
     "schema-version": "the store is of another schema version than the server reads: run `vestig"
     " doctor` where it lies",
     "store-damaged": "the store is damaged: run `vestig doctor` where it lies",
-    "forget-incomplete": "something that was to be forgotten is still in a file: run `vestig forget"
-    " --finish` where the store lies",
+    "forget-incomplete": "what was to be forgotten is deleted, and no read returns it any more; not"
+    " proved is that no byte of it is left in a file: the log of the server says why. Once that is"
+    " mended, POST /api/memory/housekeeping/gc erases and searches again",
     "embedding-mismatch": "the server's embedder is not the one that made the store's vectors: run"
     " `vestig doctor` where it lies",
 }
@@ -51,7 +53,7 @@ _NOT_AT_PLACE: Final = (
     " server has to be started again to use another one there; the log of the server says more"
 )
 # of these some tell clients more
-_SHOWN: Final = (SchemaVersionError, StoreFullError, StoreLockedError)
+_SHOWN: Final = (ForgetIncompleteError, SchemaVersionError, StoreFullError, StoreLockedError)
 
 
 class ClientGone(Exception):
@@ -176,6 +178,8 @@ _LOOPBACK_NAMES: Final = frozenset(("localhost", "127.0.0.1", "[::1]"))
 _REQUEST_ID: Final = lazy_pattern(r"[\x21-\x7e]{1,128}")
 _PORT: Final = lazy_pattern(r"(?P<name>.*?)(?::(?P<port>[0-9]{0,5}))?")
 _TOKEN: Final = lazy_pattern(r"[\x21-\x7e]+")
+# characters of a header in a problem
+_SHOWN_CHARS: Final = 100
 # characters of a token that other machines may try
 _TOKEN_CHARS_LEAST: Final = 16
 
@@ -198,6 +202,16 @@ def is_loopback(host: str) -> bool:
 def values(headers: Headers, name: bytes) -> list[str]:
     """All values of a header, in order."""
     return [value.decode("latin-1") for key, value in headers if key == name]
+
+
+def shown_values(given: Sequence[str]) -> str:
+    """The values of a header as a problem shows them, shortened.
+
+    Example:
+        >>> shown_values([]), shown_values(["evil.example"])
+        ('nothing', "'evil.example'")
+    """
+    return " and ".join(f"{one!r:.{_SHOWN_CHARS}}" for one in given[:2]) or "nothing"
 
 
 def header(headers: Headers, name: bytes) -> str | None:
@@ -240,6 +254,12 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     cors_origins: frozenset[str]
     # headers that choose among what is stored
     choosing: ClassVar[tuple[bytes, ...]] = ()
+    of_tenants: ClassVar[bool] = False
+
+    @property
+    def needs_token(self) -> bool:
+        """Return whether requests carry a token."""
+        return self.of_tenants or self.token is not None
 
     @classmethod
     def of(cls, settings: ServeSettings, named_by: str = "serve.host") -> Access:
@@ -273,13 +293,17 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
         found = _PORT.fullmatch(host)
         if found is None or found["name"] not in self.hosts:
             raise Refusal(
-                "unauthorized", "Host: expected a name in serve.allowed_hosts", status=403
+                "unauthorized",
+                f"Host: expected a name in serve.allowed_hosts, got {shown_values(hosts)}",
+                status=403,
             )
         origins = values(headers, b"origin")
         known = {*self.cors_origins, f"http://{host}"}
         if len(origins) > 1 or (origins and origins[0] not in known):
             raise Refusal(
-                "unauthorized", "Origin: expected an origin in serve.cors_origins", status=403
+                "unauthorized",
+                f"Origin: expected an origin in serve.cors_origins, got {shown_values(origins)}",
+                status=403,
             )
 
     def check_choice(self, headers: Headers) -> None:
@@ -371,6 +395,8 @@ def _check_token(token: str, variable: str | None, loopback: bool) -> None:
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 _HELD_BYTES_MAX: Final = 64 * 1024 * 1024
+# digits of a declared length in a problem
+_DIGITS_MAX: Final = 20
 
 
 class Bodies:
@@ -406,7 +432,7 @@ class Bodies:
                         parts += taken
                         self._held += len(taken)
                         if len(parts) > bytes_max and not cut:
-                            raise too_large(bytes_max)
+                            raise too_large(bytes_max, "more")
                         self._make_room()
                 finally:
                     del self._reading[own]
@@ -441,13 +467,18 @@ def check_length(headers: Headers, bytes_max: int) -> None:
     """Refuses a body whose declared length is too much before a byte of it is read."""
     declared = header(headers, b"content-length") or ""
     if declared.isdecimal() and int(declared) > bytes_max:
-        raise too_large(bytes_max)
+        raise too_large(bytes_max, declared[:_DIGITS_MAX])
 
 
-def too_large(bytes_max: int) -> Refusal:
-    """Return what a request with too long a body is told."""
+def too_large(bytes_max: int, size: str) -> Refusal:
+    """Return what a request with too long a body is told.
+
+    Args:
+        size: its declared length, or "more".
+    """
     return Refusal(
         "too-large",
-        f"body: expected at most {bytes_max} bytes; send fewer texts or values at once, and a"
-        " longer one in parts, or from Python or the command line on the machine of the store",
+        f"body: expected at most {bytes_max} bytes, got {size}; send fewer texts or values at once,"
+        " and a longer one in parts, or from Python or the command line on the machine of the"
+        " store",
     )

@@ -13,6 +13,7 @@ from fastapi.telemetry import TelemetryConfig
 from vestig.surfaces import wire
 from vestig.surfaces.http import openapi
 from vestig.surfaces.http.access import Access, Refusal
+from vestig.surfaces.http.described_answers import describe_answers
 from vestig.surfaces.http.gate import Application, Gate
 from vestig.surfaces.http.imports import Imports
 from vestig.surfaces.http.late import LATE_PATH
@@ -26,7 +27,7 @@ _CODES: Final = {404: "not-found", 405: "validation"}
 
 def application(service: Service, access: Access) -> Application:
     """Return what a server runs."""
-    return Gate(make_app(service), access, service.places)
+    return Gate(make_app(service, access), access, service.places)
 
 
 def app_of(service: Service, chosen: Iterable[Route], *, openapi_url: str | None) -> FastAPI:
@@ -57,9 +58,9 @@ def app_of(service: Service, chosen: Iterable[Route], *, openapi_url: str | None
     return app
 
 
-def make_app(service: Service) -> FastAPI:
+def make_app(service: Service, access: Access) -> FastAPI:
     """The routes and their document, without the checks in front."""
-    chosen = routes(traced=service.settings.debug_endpoint)
+    chosen = tuple(routes(traced=service.settings.debug_endpoint))
     app = app_of(service, chosen, openapi_url="/openapi.json")
     imports = Imports(service)
     _add(
@@ -78,13 +79,15 @@ def make_app(service: Service) -> FastAPI:
         extra=openapi.late_extra(),
         successes={
             200: "The answer of the request, with the status that it would have had.",
+            201: "The same.",
+            207: "The same.",
             **openapi.RUNNING,
         },
     )
     _add_looks(app, service)
     for path in ("/", "/docs"):
         app.add_api_route(path, _index, methods=["GET"], include_in_schema=False)
-    app.openapi = lambda: _document(app)  # type: ignore[method-assign]
+    app.openapi = lambda: _document(app, chosen, access)  # type: ignore[method-assign]
     return app
 
 
@@ -156,13 +159,12 @@ async def _refused(request: Request, error: Exception) -> Response:
     return problem_response(refusal, request.scope["state"]["request_id"])
 
 
-def _document(app: FastAPI) -> dict[str, Any]:
+def _document(app: FastAPI, chosen: Iterable[Route], access: Access) -> dict[str, Any]:
     if app.openapi_schema is None:
         made = get_openapi(title=app.title, version=app.version, routes=app.routes)
         made.setdefault("components", {}).setdefault("schemas", {}).update(openapi.components())
         for name in ("HTTPValidationError", "ValidationError"):
             made["components"]["schemas"].pop(name, None)
-        metrics = made["paths"][f"{PREFIX}/metrics"]["get"]["responses"]["200"]
-        metrics["content"] = {"text/plain": {"schema": {"type": "string"}}}
+        describe_answers(made, chosen, secured=access.needs_token, of_tenants=access.of_tenants)
         app.openapi_schema = made
     return app.openapi_schema

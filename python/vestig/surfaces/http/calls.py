@@ -36,16 +36,21 @@ def committed(outcome: CommitOutcome) -> tuple[int, dict[str, Any]]:
     return (201 if new else 200), wire.document("outcome", outcome)
 
 
+class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
+    """Several commits: `outcomes` has that of each, null for those that failed, which are in
+    `errors`."""
+
+    outcomes: tuple[CommitOutcome | None, ...]
+    errors: tuple[ItemError, ...]
+
+
 def outcomes_document(outcomes: list[CommitOutcome | ItemError]) -> dict[str, Any]:
-    """Several commits: the outcome of each, null for those that failed, which are in `errors`."""
-    failed = [one for one in outcomes if isinstance(one, ItemError)]
-    return wire.document(
-        "outcomes",
-        {
-            "outcomes": [None if isinstance(one, ItemError) else one for one in outcomes],
-            "errors": failed,
-        },
+    """Several commits as a document."""
+    shown = Outcomes(
+        outcomes=tuple(None if isinstance(one, ItemError) else one for one in outcomes),
+        errors=tuple(one for one in outcomes if isinstance(one, ItemError)),
     )
+    return wire.document("outcomes", shown)
 
 
 ITEMS_MAX: Final = 1_000

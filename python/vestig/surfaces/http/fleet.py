@@ -38,6 +38,7 @@ from vestig.surfaces.http.access import (
     hosts_of,
     token_of,
 )
+from vestig.surfaces.http.health import FleetHealth
 from vestig.times import to_us
 
 TENANT_HEADER: Final = b"x-vestig-tenant"
@@ -121,6 +122,7 @@ class FleetAccess(Access, frozen=True, kw_only=True):
 
     look_ups: TokenLookUps
     choosing: ClassVar[tuple[bytes, ...]] = (TENANT_HEADER,)
+    of_tenants: ClassVar[bool] = True
 
     async def grant(self, headers: Headers) -> Grant:
         """Return the tenant and the rights of the token that a request carries.
@@ -204,11 +206,11 @@ class FleetStores:
         """See `Stores`: of the server, for those who have no token; of no tenant. Reads go on for
         a while where PostgreSQL is away, so that the server is degraded then."""
         answers = self._postgresql_answers()
-        found = {
-            "status": "healthy" if answers else "degraded",
-            "postgresql": "ok" if answers else "away",
-            "version": version("vestig"),
-        }
+        found = FleetHealth(
+            status="healthy" if answers else "degraded",
+            postgresql="ok" if answers else "away",
+            version=version("vestig"),
+        )
         return 200, wire.document("fleet_health", found)
 
     def _postgresql_answers(self) -> bool:

@@ -56,7 +56,7 @@ IMPORT_TYPES: Final = (
 _FORMS: Final = ("multipart/form-data", "application/x-www-form-urlencoded")
 # Beginnings of files whose size would be bounded only after they were unpacked.
 _PACKED: Final = (b"\x1f\x8b", b"PK\x03\x04")
-_EVENTS: Final = "text/event-stream"
+EVENTS: Final = "text/event-stream"
 _QUEUED_MAX: Final = 100
 # Bytes of one file: it lies on the disk while it is read.
 IMPORT_BYTES_MAX: Final = 1024 * 1024 * 1024
@@ -93,9 +93,9 @@ class Imports:
             file.close()
             return self._logged(request, service.problem(error, request_id), began)
         run, progress = partial(self._run, request, file, given), Progress()
-        if (header(request.scope["headers"], b"accept") or "").startswith(_EVENTS):
+        if (header(request.scope["headers"], b"accept") or "").startswith(EVENTS):
             events = self._events(request, run, file, request_id)
-            return self._logged(request, StreamingResponse(events, media_type=_EVENTS), began)
+            return self._logged(request, StreamingResponse(events, media_type=EVENTS), began)
 
         async def work() -> Response:
             try:
@@ -145,10 +145,13 @@ class Imports:
         taken = 0
         async for part in pieces(request.receive):
             if taken == 0 and part.startswith(_PACKED):
-                raise Refusal("validation", "body: expected the unpacked file", status=415)
+                kind = "ZIP" if part.startswith(_PACKED[1]) else "gzip"
+                raise Refusal(
+                    "validation", f"body: expected the unpacked file, got {kind}", status=415
+                )
             taken += len(part)
             if taken > bytes_max:
-                raise too_large(bytes_max)
+                raise too_large(bytes_max, "more")
             await asyncio.to_thread(file.write, part)
         await asyncio.to_thread(file.flush)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any, Final
+from typing import Any, Final, Literal
 
+import msgspec
 from fastapi import Response
 from fastapi.responses import StreamingResponse
 
@@ -21,6 +22,19 @@ LATE_PATH: Final = f"{PREFIX}/request/{{id}}"
 # Answers that wait to be asked for, and for how long.
 _KEPT_MAX: Final = 64
 _KEPT_S: Final = 600.0
+
+
+class Running(msgspec.Struct, frozen=True, kw_only=True):
+    """A request that goes on: `location` is the path of its answer, `done` of `total` how far it
+    has come; None: nobody knows."""
+
+    request: str
+    route: str
+    state: Literal["running"] = "running"
+    location: str
+    done: int | None
+    total: int | None
+    detail: str
 
 
 class LateAnswer:
@@ -109,15 +123,14 @@ class LateAnswers:
 
     def _goes_on(self, late: LateAnswer) -> Response:
         path = LATE_PATH.format(id=late.id)
-        shown = {
-            "request": late.id,
-            "route": late.name,
-            "state": "running",
-            "location": path,
-            "done": late.progress.done,
-            "total": late.progress.total,
-            "detail": f"it goes on, and what it has written stays: GET {path} has its answer",
-        }
+        shown = Running(
+            request=late.id,
+            route=late.name,
+            location=path,
+            done=late.progress.done,
+            total=late.progress.total,
+            detail=f"it goes on, and what it has written stays: GET {path} has its answer",
+        )
         headers = {"Location": path, "Retry-After": "1"}
         document = wire.encode(wire.document("running", shown))
         return Response(document, 202, headers, media_type="application/json")

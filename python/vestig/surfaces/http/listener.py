@@ -143,7 +143,8 @@ _REASONS: Final = {400: "Bad Request", 408: "Request Timeout", 503: "Service Una
 
 
 class _Reader(h11.Connection):
-    """Reads requests, and refuses those whose end two readers may see at two places."""
+    """Reads requests, and refuses those whose end two readers may see at two places. A target that
+    is a whole URL is its path, and its host stands in the place of the header (RFC 9112, 3.2.2)."""
 
     def next_event(self) -> Any:
         event = super().next_event()
@@ -152,7 +153,29 @@ class _Reader(h11.Connection):
             coded = b"transfer-encoding" in names
             if coded and (b"content-length" in names or event.http_version != b"1.1"):
                 raise h11.RemoteProtocolError("two lengths of one body")
+            return _with_path(event)
         return event
+
+
+def _with_path(request: h11.Request) -> h11.Request:
+    """The request with the path of its target, where that is a whole URL."""
+    scheme, mark, rest = request.target.partition(b"://")
+    if not mark or scheme.lower() not in (b"http", b"https"):
+        return request
+    # who has a name before an `@` is refused as a host of others
+    host = rest
+    for end in (b"/", b"?", b"#"):
+        host = host.partition(end)[0]
+    if not host:
+        raise h11.RemoteProtocolError("no host in the target")
+    target = rest[len(host) :]
+    others = [(name, value) for name, value in request.headers if name != b"host"]
+    return h11.Request(
+        method=request.method,
+        headers=[(b"host", host), *others],
+        target=target if target.startswith(b"/") else b"/" + target,
+        http_version=request.http_version,
+    )
 
 
 class ServerProtocol(H11Protocol):

@@ -31,11 +31,6 @@ from vestig.types import EventType
 
 _REFS: Final = "#/components/schemas/"
 _PROBLEM: Final = "application/problem+json"
-# in words: a request with a key that another one has used is refused, which no schema can say
-_KEY: Final = (
-    " With the header `Idempotency-Key` (1 to 128 visible ASCII characters) the write is done once:"
-    " the same request with this key gets the same answer."
-)
 # what a route may answer beside its success, and why
 _STATUSES: Final[dict[int, str]] = {
     400: "A body that is no JSON, or no request of HTTP.",
@@ -108,7 +103,7 @@ def responses(
 ) -> dict[int | str, dict[str, Any]]:
     """Every answer of a route; each 4xx and 5xx is a problem object. `lines`: a success is lines of
     JSON."""
-    document = {"application/json": {"schema": {"$ref": f"{_REFS}Document"}}}
+    document = {"application/json": {"schema": {"$ref": f"{_REFS}AnyDocument"}}}
     content = {LINES: {"schema": {"type": "string"}}} if lines else document
     shown: dict[int | str, dict[str, Any]] = {
         status: {"description": text, "content": document if status == 202 else content}
@@ -117,13 +112,6 @@ def responses(
     for status, text in _STATUSES.items():
         content = {_PROBLEM: {"schema": {"$ref": f"{_REFS}Problem"}}}
         shown[status] = {"description": text, "content": content}
-        if status in (429, 503):
-            shown[status]["headers"] = {
-                "Retry-After": {
-                    "description": "Seconds to wait.",
-                    "schema": {"type": "integer", "minimum": 1},
-                }
-            }
     return shown
 
 
@@ -156,8 +144,6 @@ def route_extra(route: Route, facts: Facts) -> dict[str, Any]:
         }
         schema = {"anyOf": [schema, several]}
     extra["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
-    if route.operation.writes:
-        extra["description"] += _KEY
     return extra
 
 
@@ -277,8 +263,6 @@ def components() -> dict[str, Any]:
                     },
                 },
             },
-            "outcome": {"type": "object", "description": "What became of a text that was refused."},
-            "health": {"$ref": f"{_REFS}Document"},
         },
         "required": ["type", "title", "status", "detail", "instance", "errors"],
     }
@@ -286,5 +270,6 @@ def components() -> dict[str, Any]:
         "type": "object",
         "properties": {"schema": {"type": "string", "pattern": "^vestig/[a-z_]+/1$"}},
         "required": ["schema"],
+        "additionalProperties": True,
     }
-    return {"Problem": problem, "Document": document, **definitions(refs=_REFS)}
+    return {"Problem": problem, "AnyDocument": document, **definitions(refs=_REFS)}

@@ -17,7 +17,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import copy_context
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, Protocol, TypeGuard, TypeVar, cast
 
@@ -30,13 +29,19 @@ from prometheus_client.registry import Collector
 from vestig.api.store import Vestig
 from vestig.changes import RequestRecord
 from vestig.config.service_sections import ServeSettings
-from vestig.errors import SchemaVersionError, StoreDamagedError, StoreLockedError, VestigError
+from vestig.errors import (
+    SchemaVersionError,
+    StoreDamagedError,
+    StoreFullError,
+    StoreLockedError,
+    VestigError,
+)
 from vestig.firewall import masked_text
 from vestig.ids import new_id
 from vestig.lazy_pattern import lazy_pattern
 from vestig.session.kept_answers import RunningKeys
 from vestig.session.observer import Metrics
-from vestig.session.session import Session, no_folder
+from vestig.session.session import no_folder
 from vestig.surfaces import wire
 from vestig.surfaces.http.access import (
     Bodies,
@@ -48,14 +53,16 @@ from vestig.surfaces.http.access import (
     header,
     is_loopback,
     problem_of,
+    shown_values,
+    values,
 )
 from vestig.surfaces.http.calls import Answer, CallInput, Calls
+from vestig.surfaces.http.health import health
 from vestig.surfaces.http.late import LateAnswer, LateAnswers
 from vestig.surfaces.http.places import Place, Places, Progress
 from vestig.surfaces.http.routes import Route, from_query, query_pairs
 from vestig.surfaces.operation import Right
 from vestig.turns import in_turn
-from vestig.types import JobState
 
 if TYPE_CHECKING:
     from vestig.config import Config
@@ -151,53 +158,6 @@ def metrics_text(numbers: Mapping[str, float]) -> bytes:
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Counters(numbers))
     return generate_latest(registry)
-
-
-def health(session: Session, damage: VestigError | None = None) -> tuple[int, dict[str, Any]]:
-    """(status, document): `healthy`; `degraded` where something works in a weaker way, named by
-    its field; `unhealthy` where the store is lost, damaged or no longer at its path (503).
-
-    Args:
-        damage: that the last read or the last write met, other than that the store is not at its
-            path, which is looked at each time.
-    """
-    found: dict[str, Any] = {
-        "status": "healthy",
-        "ledger": "ok",
-        "projection": "ok",
-        "embedder": "ok" if session.mismatch is None else session.mismatch.code,
-        "llm": session.models.provider or "none",
-        "pending_jobs": 0,
-        "failed_jobs": 0,
-        "version": version("vestig"),
-        "seq": None,
-    }
-    try:
-        if damage is not None:
-            raise damage
-        session.ledger.require("empty")
-        session.ledger.check_place()
-        session.keeper.check_history()
-        with session.ledger.read() as view:
-            found["seq"] = view.seq
-            jobs = view.stats(session.namespace)["jobs"]
-        if session.keeper.core.applied_seq < found["seq"]:
-            # the next read brings it up to date
-            found["projection"] = "behind"
-    except VestigError as error:
-        found |= {"status": "unhealthy", "ledger": error.code}
-        return 503, wire.document("health", found)
-    found["pending_jobs"] = sum(jobs.get(state.value, 0) for state in _OPEN)
-    found["failed_jobs"] = jobs.get(JobState.FAILED.value, 0)
-    unwritable = session.ledger.options.unwritable
-    if unwritable:
-        found["ledger"] = "read-only"
-    if found["embedder"] != "ok" or found["failed_jobs"] or unwritable:
-        found["status"] = "degraded"
-    return 200, wire.document("health", found)
-
-
-_OPEN = (JobState.PENDING, JobState.RUNNING, JobState.SUBMITTED)
 
 
 class Stores(Protocol):
@@ -342,8 +302,10 @@ _RATE_WINDOW_S: Final = 60.0
 # Bytes of a body: what a call takes fits many times over.
 BODY_BYTES_MAX: Final = 1024 * 1024
 # Codes of errors after which a store is unhealthy: damaged, lost or of another version, or SQLite
-# cannot use its file.
-_UNUSABLE: Final = (StoreDamagedError.code, SchemaVersionError.code, VestigError.code)
+# cannot use its file; where the disk is full, it is degraded.
+_UNUSABLE: Final = (
+    StoreDamagedError.code, SchemaVersionError.code, VestigError.code, StoreFullError.code,
+)  # fmt: skip
 _AWAY: Final = (
     "the database of the store does not answer: reads go on for a while, this needs more; nothing"
     " was done, ask again"
@@ -351,8 +313,8 @@ _AWAY: Final = (
 
 
 def _is_damage(error: Exception) -> TypeGuard[VestigError]:
-    """Return whether a store stays unhealthy after an error until a request succeeds: health itself
-    looks whether the store is at its path."""
+    """Return whether a store stays unhealthy, or degraded, after an error until a request succeeds:
+    health itself looks whether the store is at its path."""
     if isinstance(error, StoreDamagedError) and error.is_of_place:
         return False
     return isinstance(error, VestigError) and error.code in _UNUSABLE
@@ -633,7 +595,8 @@ class Service:
 
     def state(self) -> tuple[int, dict[str, Any]]:
         """(status, document) of the health of the stores and of this server."""
-        return self.stores.health(next(iter(self._damage.values()), None))
+        met = sorted(self._damage.values(), key=lambda one: isinstance(one, StoreFullError))
+        return self.stores.health(next(iter(met), None))
 
     async def metrics(self, request: Request) -> Response:
         """The counters as text."""
@@ -774,12 +737,16 @@ def check_media_type(headers: Headers, allowed: tuple[str, ...]) -> None:
     Raises:
         Refusal: 415.
     """
+    kinds = values(headers, b"content-type")
     rest = (header(headers, b"content-type") or "").partition(";")[2]
     charset = rest.strip().lower().removeprefix("charset=").strip('"')
-    packed = header(headers, b"content-encoding") not in (None, "identity")
+    coding = header(headers, b"content-encoding")
+    packed = coding not in (None, "identity")
     if media_type(headers) not in allowed or charset not in ("", "utf-8", "utf8") or packed:
+        with_coding = f" and Content-Encoding {shown_values([str(coding)])}" if packed else ""
         raise Refusal(
             "validation",
-            f"Content-Type: expected {' or '.join(allowed)} in UTF-8, without Content-Encoding",
+            f"Content-Type: expected {' or '.join(allowed)} in UTF-8, without Content-Encoding,"
+            f" got {shown_values(kinds)}{with_coding}",
             status=415,
         )

@@ -83,7 +83,8 @@ def _in_order(given: Any) -> Any:
 def filter_case(_: Any, case: Any) -> bool:
     """Drops requests that are refused for how two values are to each other: a node that is linked
     with itself, a scope that has two names, a field that is cleared and set, of a file that is no
-    export what only an export can be, and a deletion of items that selects none."""
+    export what only an export can be, a deletion of items that selects none, and the id of a memory
+    from an answer as that of an entity."""
     body = case.body if isinstance(case.body, Mapping) else {}
     query = case.query or {}
     where = body.get("where") if isinstance(body.get("where"), Mapping) else {}
@@ -96,6 +97,9 @@ def filter_case(_: Any, case: Any) -> bool:
         cleared = body.get("clear") or ()
         names = [cleared] if isinstance(cleared, str) else cleared
         return all(body.get(name) is None for name in names)
+    if "/entity/" in case.operation.path:
+        given = (*query.values(), *body.values())
+        return not any(str(one).startswith("mem_") for one in given)
     if case.operation.path.endswith("/item/delete"):
         return any(body.get(name) for name in ("keys", "scope", "scope_prefix"))
     return not ("from_id" in body and body["from_id"] == body.get("to_id"))
