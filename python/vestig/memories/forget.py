@@ -19,15 +19,17 @@ import msgspec
 from vestig.calls.items import DeleteRequest
 from vestig.calls.memories import ForgetRequest
 from vestig.calls.upkeep import PruneRequest
-from vestig.changes import ChangeSet
+from vestig.changes import ChangeSet, EntityPatch
 from vestig.errors import (
     ConflictError,
+    EmbeddingMismatchError,
     ForgetIncompleteError,
+    ProviderError,
     StoreLockedError,
     VestigError,
 )
 from vestig.ids import id_text
-from vestig.language.names import mention_pattern
+from vestig.language.names import embedded_name, mention_pattern
 from vestig.language.text_forms import count_of, first_of
 from vestig.lazy_pattern import lazy_pattern
 from vestig.memories.shared_sources import (
@@ -260,6 +262,7 @@ def _forgotten(
     if not chosen.is_empty and not how.dry_run:
         jobs = partial(session.run_jobs, space, tuple(removed.embed_jobs.values()))
         proof = prove_and_run(session, {seq: removed.runs}, jobs, degraded, named)
+        _embed_names(session, space, removed.undescribed, degraded)
     proof = msgspec.structs.replace(proof, outside=proof.outside + outside)
     proof, rows = _as_seen(session, proof, removed.rows, same_text)
     return ForgetReport(
@@ -278,8 +281,45 @@ def _forgotten(
         dry_run=how.dry_run,
         seq=seq,
         degraded=tuple(degraded),
-        warnings=(*_said_of_equal_texts(same_text), *(one.warning for one in on)),
+        warnings=(
+            *_said_of_equal_texts(same_text),
+            *(one.warning for one in on),
+            *_said_of_descriptions(session, removed.undescribed),
+        ),
     )
+
+
+def _embed_names(
+    session: Session, space: str, names: Mapping[str, str], degraded: list[Degradation]
+) -> None:
+    """Gives entities (id → name) that lost their description the vectors of their names alone."""
+    if not names:
+        return
+    try:
+        vectors = session.embed([embedded_name(name) for name in names.values()])
+    except (ProviderError, EmbeddingMismatchError) as error:
+        detail = f"{count_of(len(names), 'name')} without a vector until a rebuild: {error}"
+        degraded.append(Degradation(code="enrichment_pending", detail=detail))
+        return
+    model = session.embedder.model
+    patches = tuple(
+        EntityPatch(entity_id=id, columns={"model": model, "embedding": vector})
+        for id, vector in zip(names, vectors, strict=True)
+    )
+    _write(session, space, [ChangeSet(namespace=space, entity_patches=patches)])
+    catch_up(session, degraded)
+
+
+def _said_of_descriptions(session: Session, names: Mapping[str, str]) -> Iterator[str]:
+    """Yields that entities (id → name) stay without what a language model wrote of them; a view
+    does not learn that others hold them."""
+    ids = tuple(names)
+    if ids and session.scope is None:
+        what = "entity stays" if len(ids) == 1 else "entities stay"
+        yield (
+            f"{len(ids)} {what} without the description that a language model wrote, for it may"
+            f" say what was forgotten: {first_of(ids, _IDS_SHOWN)}; cognify writes it anew"
+        )
 
 
 def _write(session: Session, space: str, changes: Sequence[ChangeSet]) -> None:
@@ -658,6 +698,8 @@ def _remove(session: Session, space: str, id: str, times: DueTimes, done: _Remov
         clock = clock_notice(txn.clock_behind_us)
     if removed is not None:
         _write(session, space, [one.changes for one in on])
+        _embed_names(session, space, removed.undescribed, done.degraded)
+        done.warnings += _said_of_descriptions(session, removed.undescribed)
         done.warnings += [one.warning for one in on]
         done.seq = seq
         done.ids.append(id)
