@@ -445,6 +445,11 @@ def test_an_entity_keeps_its_time_and_the_longer_description(opener: Opener) -> 
 # --- bad items ----------------------------------------------------------------------------------
 
 BAD_CLAIMS: dict[str, dict[str, Any]] = {
+    "a value in the place of another, which stands nowhere": {
+        **TWICE,
+        "object": "Bergen",
+        "quote": "I moved to Bergen",
+    },
     "no citation": {**ROWS, "from": []},
     "a number that was not shown": {**ROWS, "from": [99, 0, -1]},
     "context alone": {**ROWS, "from": [9]},
@@ -467,7 +472,7 @@ BAD_CLAIMS: dict[str, dict[str, Any]] = {
 def test_a_bad_claim_is_dropped_alone(opener: Opener, bad: Any) -> None:
     model = ScriptedModel({"extract_claims": {"entities": [], "claims": [bad, WORKS]}})
     store = opener(llm=model, config=QUIET)
-    say(store, turns(8))
+    say(store, turns(8, "the garden of Acme"))
     store.cognify(limit=1) if bad is BAD_CLAIMS["context alone"] else None
     report = store.cognify() if bad is not BAD_CLAIMS["context alone"] else None
     if report is not None:

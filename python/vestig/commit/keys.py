@@ -30,7 +30,7 @@ from vestig.times import format_us, from_us, to_us
 from vestig.types import Claim, EventType, Memory, Status
 
 # Facts of which a subject has one at a time.
-_ONE_AT_A_TIME: Final = frozenset(
+ONE_AT_A_TIME: Final = frozenset(
     word_list(
         "AGE BIRTHDAY BORN_IN BORN_ON EMPLOYED_BY HAS_AGE HAS_BIRTHDAY HAS_JOB HAS_JOB_TITLE"
         " HAS_NAME HAS_PHONE_NUMBER HAS_ROLE HAS_STATUS JOB_TITLE LIVES_IN LOCATED_IN MARRIED_TO"
@@ -53,7 +53,7 @@ def key_of_claim(claim: Claim) -> str | None:
         True
     """
     fact_type = "_".join(claim.fact_type.upper().replace("-", " ").replace("_", " ").split())
-    if fact_type not in _ONE_AT_A_TIME:
+    if fact_type not in ONE_AT_A_TIME:
         return None
     return key_name("claim", f"{claim.subject}.{fact_type}")
 

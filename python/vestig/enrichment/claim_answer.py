@@ -15,12 +15,14 @@ import msgspec
 
 from vestig.arguments import LABEL_CHARS_MAX, SCOPE_CHARS_MAX, parse_time
 from vestig.commit.entities import KeptEntity
+from vestig.commit.keys import ONE_AT_A_TIME
 from vestig.config.recall_sections import EntitySettings
 from vestig.enrichment.memory_answer import is_name, is_type, stands_in
 from vestig.errors import ValidationError
 from vestig.language.names import cased_name, norm_name
 from vestig.language.ontology import Ontology
 from vestig.language.text_forms import CONTROL_CHARACTERS, evidence_text, single_spaced
+from vestig.language.words import content_terms
 from vestig.lazy_pattern import lazy_pattern
 from vestig.times import from_us, to_us
 from vestig.types import Evidence, Memory, Stability
@@ -264,12 +266,14 @@ def _kept_claim(
     given: WindowClaim, memories: Mapping[int, Memory], least: float
 ) -> KeptClaim | None:
     """The claim; None where it cites no memory of the window, is too uncertain, lacks an attribute
-    of its type, or is none."""
+    of its type, or is none, or would end another value though nothing of it stands in the
+    window."""
     fact_type = label_form(given.fact_type)
     subject, object = _text(given.subject), _text(given.object)
     relationship = _text(given.relationship_type) or None
     confidence = min(1.0, max(0.0, least if given.confidence is None else given.confidence))
     cited = [memories[number] for number in dict.fromkeys(given.sources) if number in memories]
+    read = memories.values()
     known = FACT_TYPES.get(fact_type, FactType(None, (), ()))
     attributes = _attributes(given.attributes)
     if relationship is not None and "relationship_type" in known.required:
@@ -277,6 +281,7 @@ def _kept_claim(
     if (
         not cited
         or confidence < least
+        or (fact_type in ONE_AT_A_TIME and not any(_states(one, given) for one in read))
         or not given.content.strip()
         or not 0 < len(subject) <= SCOPE_CHARS_MAX
         or len(object) > LABEL_CHARS_MAX
@@ -300,6 +305,19 @@ def _kept_claim(
         t_invalid=_time(given.t_invalid),
         stability=_stability(given.temporal_stability),
     )
+
+
+def _states(memory: Memory, claim: WindowClaim) -> bool:
+    """Return whether what a claim quotes stands in a memory, or a word of its object does, or
+    without one of what it says beside its subject."""
+    text = single_spaced(memory.content).casefold()
+    quote = single_spaced(claim.quote).casefold()
+    if quote and quote in text:
+        return True
+    said = claim.object if claim.object.strip() else claim.content
+    subject = {one.term for one in content_terms(claim.subject, ())}
+    terms = {one.term for one in content_terms(said, ())} - subject
+    return not terms.isdisjoint(one.term for one in content_terms(memory.content, ()))
 
 
 def label_form(given: str) -> str:

@@ -18,16 +18,18 @@ import msgspec
 from vestig.calls.items import DeleteRequest
 from vestig.calls.memories import ForgetRequest
 from vestig.calls.upkeep import PruneRequest
-from vestig.changes import ChangeSet
+from vestig.changes import ChangeSet, EntityPatch
 from vestig.errors import (
     ConflictError,
+    EmbeddingMismatchError,
     ForgetIncompleteError,
+    ProviderError,
     StoreFullError,
     StoreLockedError,
     VestigError,
 )
 from vestig.ids import id_text
-from vestig.language.names import mention_pattern
+from vestig.language.names import embedded_name, mention_pattern
 from vestig.language.text_forms import count_of, first_of
 from vestig.lazy_pattern import lazy_pattern
 from vestig.memories.shared_sources import (
@@ -261,6 +263,7 @@ def _forgotten(
     if not chosen.is_empty and not how.dry_run:
         jobs = tuple(removed.embed_jobs.values())
         proof = prove_and_run(session, space, {seq: removed.runs}, jobs, degraded, named)
+        _embed_names(session, space, removed.undescribed, degraded)
     elif not how.dry_run:
         if rest:
             catch_up(session, degraded)
@@ -284,8 +287,45 @@ def _forgotten(
         dry_run=how.dry_run,
         seq=seq,
         degraded=tuple(degraded),
-        warnings=(*_said_of_equal_texts(same_text), *(one.warning for one in on)),
+        warnings=(
+            *_said_of_equal_texts(same_text),
+            *(one.warning for one in on),
+            *_said_of_descriptions(session, removed.undescribed),
+        ),
     )
+
+
+def _embed_names(
+    session: Session, space: str, names: Mapping[str, str], degraded: list[Degradation]
+) -> None:
+    """Gives entities (id → name) that lost their description the vectors of their names alone."""
+    if not names:
+        return
+    try:
+        vectors = session.embed([embedded_name(name) for name in names.values()])
+    except (ProviderError, EmbeddingMismatchError) as error:
+        detail = f"{count_of(len(names), 'name')} without a vector until a rebuild: {error}"
+        degraded.append(Degradation(code="enrichment_pending", detail=detail))
+        return
+    model = session.embedder.model
+    patches = tuple(
+        EntityPatch(entity_id=id, columns={"model": model, "embedding": vector})
+        for id, vector in zip(names, vectors, strict=True)
+    )
+    _write(session, space, (), [ChangeSet(namespace=space, entity_patches=patches)])
+    catch_up(session, degraded)
+
+
+def _said_of_descriptions(session: Session, names: Mapping[str, str]) -> Iterator[str]:
+    """Yields that entities (id → name) stay without what a language model wrote of them; a view
+    does not learn that others hold them."""
+    ids = tuple(names)
+    if ids and session.scope is None:
+        what = "entity stays" if len(ids) == 1 else "entities stay"
+        yield (
+            f"{len(ids)} {what} without the description that a language model wrote, for it may"
+            f" say what was forgotten: {first_of(ids, _IDS_SHOWN)}; cognify writes it anew"
+        )
 
 
 @contextmanager
@@ -686,4 +726,6 @@ def _remove(session: Session, space: str, id: str, times: DueTimes, done: _Remov
         done.runs[seq] = removed.runs
         done.degraded = done.degraded or clock
         _write(session, space, [id], [one.changes for one in on])
+        _embed_names(session, space, removed.undescribed, done.degraded)
         done.warnings += [one.warning for one in on]
+        done.warnings += _said_of_descriptions(session, removed.undescribed)

@@ -401,6 +401,7 @@ class Removed(NamedTuple):
         summaries: ids of the summaries among the memories.
         holders: ids of summaries that cover the memories and were kept.
         derived: ids of the claims that were read out of the others alone.
+        undescribed: by the id of an entity that stays and lost its description, its name.
         embed_jobs: by the id of a memory that stays and lost its vector, the id of the job that
             makes it anew.
         runs: what the files are to be searched for.
@@ -410,6 +411,7 @@ class Removed(NamedTuple):
     summaries: tuple[str, ...] = ()
     holders: tuple[str, ...] = ()
     derived: tuple[str, ...] = ()
+    undescribed: Mapping[str, str] = MappingProxyType({})
     embed_jobs: Mapping[str, str] = MappingProxyType({})
     runs: Mapping[bytes, erase_patterns.PlainRun] = MappingProxyType({})
 
@@ -484,6 +486,8 @@ def remove(
     embed_jobs = _remove_outdated_vectors(removal, numbers, fields.recorded_us)
     unsupported = unsupported_entities(conn, fields.namespace, sorted(named))
     unsupported = [row for row in unsupported if not keep("entities", row)]
+    undescribed = _remove_descriptions(removal, named.difference(unsupported), fields.seq)
+    pieces = {*pieces, *(old[_N["description"]] for old in undescribed)}
     scopes = item_rows.unused_scopes(removal, fields.namespace, items, numbers)
     erase_answers(removal, fields.namespace, rows, {*texts, *scopes, *pieces})
     remove_entities(removal, unsupported, fields)
@@ -498,9 +502,30 @@ def remove(
         summaries=tuple(sorted(summaries)),
         holders=tuple(sorted(holders)),
         derived=tuple(sorted(derived)),
+        undescribed={
+            id_text("ent", old[_N["id"]]): old[_N["canonical_name"]] for old in undescribed
+        },
         embed_jobs=dict(embed_jobs.values()),
         runs=runs,
     )
+
+
+def _remove_descriptions(
+    removal: Removal, entities: Collection[int], seq: int
+) -> list[tuple[Any, ...]]:
+    """Removes from these entities, which stay, what a language model wrote of them, with the
+    vectors that were made of it; the rows as they were of those that had something. It may have
+    been read out of a memory that goes."""
+    merged = removal.select("entities", "merged_into", sorted(entities))
+    known = {old[_N["row"]]: old for old in merged}
+    known |= {old[_N["row"]]: old for old in removal.select("entities", "row", sorted(entities))}
+    found = [old for _, old in sorted(known.items()) if old[_N["description"]]]
+    numbers = [old[_N["row"]] for old in found]
+    removal.remove_rows("entity_vectors", list(removal.select("entity_vectors", "entity", numbers)))
+    for old in found:
+        removal.rewrite("entities", old, seq, {"description": ""})
+        removal.lost_edge.discard(-old[_N["row"]])
+    return found
 
 
 def _texts(removal: Removal, numbers: Sequence[int]) -> set[str]:
