@@ -1,4 +1,4 @@
-//! Who logs in, and with what: "user ada, password VALUE", "login: ada@harbor.org / VALUE".
+//! A password behind who logs in: "user ada, password VALUE", "login: ada@harbor.org / VALUE".
 
 use super::Scan;
 use super::bytes;

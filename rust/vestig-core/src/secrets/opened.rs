@@ -1,4 +1,4 @@
-//! What the name of a secret belongs to: a lock or a card, which a number opens, or a service.
+//! The owner of a secret's name: a lock or a card, which a number opens, or a service.
 
 use super::Scan;
 use super::chosen::{is_combination, is_word_with_number};
