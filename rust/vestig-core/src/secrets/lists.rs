@@ -75,9 +75,14 @@ pub(super) enum List {
     Opened,
     Users,
     Phrases,
+    Joiners,
+    Locks,
+    Cards,
+    Services,
+    Determiners,
 }
 
-const LISTS: [(&str, List); 29] = [
+const LISTS: [(&str, List); 34] = [
     ("speakers", List::Speakers),
     ("clauses", List::Clauses),
     ("places", List::Places),
@@ -107,6 +112,11 @@ const LISTS: [(&str, List); 29] = [
     ("opened", List::Opened),
     ("users", List::Users),
     ("phrases", List::Phrases),
+    ("joiners", List::Joiners),
+    ("locks", List::Locks),
+    ("cards", List::Cards),
+    ("services", List::Services),
+    ("determiners", List::Determiners),
 ];
 
 /// A format of a vendor: `prefix`, then `least` to `most` characters of `class`.

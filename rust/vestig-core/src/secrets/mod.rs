@@ -6,6 +6,8 @@
 //! | block | private keys of several lines | `blocks.rs` |
 //! | place | a password in an address, `Authorization:`, `curl -u` | `places.rs` |
 //! | named | a value behind the name of a secret | `named.rs`, `values.rs` |
+//! | opened | a number that opens what its name belongs to, a lock or a card | `opened.rs`, `chosen.rs` |
+//! | login | a password behind who logs in | `logins.rs`, `chosen.rs` |
 //! | line | a value on the line behind its name | `lines.rs` |
 //! | below | a cell of a table under the name of a secret | `tables.rs` |
 //! | random | a token that reads like no word, behind a word for a secret | `tokens.rs`, `random.rs` |
@@ -19,13 +21,16 @@
 
 mod blocks;
 mod bytes;
+mod chosen;
 mod formats;
 mod identifiers;
 mod joined;
 mod lexemes;
 mod lines;
 mod lists;
+mod logins;
 mod named;
+mod opened;
 mod places;
 mod public;
 mod random;
@@ -117,6 +122,7 @@ impl Scan<'_> {
             places::find_bearer(self, place);
         }
         places::find_option(self, place);
+        logins::find(self, place);
         if start >= self.cursor {
             named::find(self, place);
         }

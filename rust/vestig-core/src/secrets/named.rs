@@ -2,15 +2,17 @@
 
 use super::Scan;
 use super::bytes;
+use super::chosen::{is_chosen, is_signed};
 use super::identifiers::is_reference;
 use super::lexemes::{Lexeme, ends_as_name, kind_of_key, lexemes, parts, sections};
 use super::lines::{alone_behind, answer_behind, behind_speaker, next_line};
 use super::lists::{List, is_in, lists, word};
-use super::random::{is_random, is_uuid, shape};
-use super::values::{Link, Value, is_secret, value_at};
+use super::opened::{is_chosen_for, number_end};
+use super::random::{is_random, is_uuid};
+use super::values::{Link, Value, is_height, is_secret, value_at};
 
 /// Between a name and its value stand so many words at most, in so many bytes.
-const WORDS_BETWEEN: usize = 9;
+pub(super) const WORDS_BETWEEN: usize = 9;
 const BYTES_BETWEEN: usize = 100;
 /// The name of a resource is read back so many bytes.
 const BYTES_OF_RESOURCE: usize = 160;
@@ -95,9 +97,21 @@ fn name_in(whole_text: &str, lexemes: &[Lexeme], place: usize) -> Option<Name> {
         if !named && kind_of_key(text).is_none() {
             return scripted(text);
         }
-        let before = place.checked_sub(1).map(|at| lexemes[at]);
-        let before = before.filter(|one| is_joint(&whole_text[one.end..start]));
-        let before = before.map_or("", |one| &whole_text[one.start..one.end]);
+        let word_before = |at: usize| {
+            let before = lexemes[at.checked_sub(1)?];
+            let joined = is_joint(&whole_text[before.end..lexemes[at].start]);
+            joined.then(|| &whole_text[before.start..before.end])
+        };
+        let before = word_before(place).unwrap_or("");
+        // `passe` alone is no password; `mot de passe` is
+        let earlier = || {
+            (!before.is_empty())
+                .then(|| word_before(place - 1))
+                .flatten()
+        };
+        if !is_phrase(text, before, earlier) {
+            return None;
+        }
         let named = judged(text, before, false)?;
         return Some(if is_header(whole_text, start, text) {
             Name {
@@ -122,6 +136,10 @@ fn name_in(whole_text: &str, lexemes: &[Lexeme], place: usize) -> Option<Name> {
         words.pop();
     }
     let last = words.pop()?;
+    let before = |back: usize| words.len().checked_sub(back).map(|at| words[at]);
+    if !is_phrase(last, before(1).unwrap_or(""), || before(2)) {
+        return None;
+    }
     judged(last, words.last().copied().unwrap_or(""), true)
 }
 
@@ -150,8 +168,8 @@ fn scripted(text: &str) -> Option<Name> {
     })
 }
 
-fn is_joint(between: &str) -> bool {
-    matches!(between, "-" | "." | " " | "_" | " d'" | " d’")
+pub(super) fn is_joint(between: &str) -> bool {
+    matches!(between, "-" | "." | " " | "_" | "'" | "’" | " d'" | " d’")
 }
 
 /// The name that a word and the one before it make; `compound`: they are written as one.
@@ -159,11 +177,9 @@ fn judged(last: &str, before: &str, compound: bool) -> Option<Name> {
     let bits = sections(last);
     let rule = rule_of(last);
     if bits & word::NAME != 0 || ends_as_name(last) {
-        // `passe` alone is no password; `mot de passe` is
-        let phrase = is_phrase(last, before);
         // a page token says where a list goes on
         let place = rule == "token" && sections(before) & word::OPEN != 0;
-        return (phrase && !place).then_some(Name {
+        return (!place).then_some(Name {
             strength: Strength::Strong,
             rule,
             sure: is_sure(last, before, compound, rule),
@@ -202,16 +218,28 @@ fn judged(last: &str, before: &str, compound: bool) -> Option<Name> {
     })
 }
 
-/// Returns whether a word is the name of a secret with the word before it, where it is none alone.
-fn is_phrase(last: &str, before: &str) -> bool {
-    let is = |one: &str, word: &str| one.eq_ignore_ascii_case(word);
-    let mut pairs = lists()
-        .of(List::Phrases)
-        .iter()
-        .filter_map(|pair| pair.split_once('+'))
-        .filter(|(_, end)| is(end, last))
-        .peekable();
-    pairs.peek().is_none() || pairs.any(|(first, _)| is(first, before))
+/// Returns whether a word is the name of a secret with the words before it, where it is none alone.
+fn is_phrase<'a>(last: &str, before: &str, earlier: impl Fn() -> Option<&'a str>) -> bool {
+    let is = |one: &str, word: &str| one.to_lowercase() == word.to_lowercase();
+    let mut phrases = phrases().filter(|(_, end)| is(end, last)).peekable();
+    phrases.peek().is_none()
+        || phrases.any(|(first, _)| match first.split_once('+') {
+            Some((one, next)) => {
+                is(next, before) && earlier().is_some_and(|earlier| is(one, earlier))
+            }
+            None => is(first, before),
+        })
+}
+
+/// Phrases that name secrets: the words before the last one, and the last one.
+fn phrases() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let all = lists().of(List::Phrases).iter();
+    all.filter_map(|phrase| phrase.rsplit_once('+'))
+}
+
+/// Returns whether a word in small letters is the last one of a phrase of several.
+pub(super) fn is_phrase_end(word: &str) -> bool {
+    phrases().any(|(_, end)| end == word)
 }
 
 /// `SESSION_KEY` is a setting, `session_key` a field.
@@ -270,7 +298,8 @@ pub(super) fn find(scan: &mut Scan<'_>, place: usize) {
         name.strength = Strength::Strong;
         name.sure = true;
     }
-    if leads_to_reference(scan, place, &name, (value.start, value.end)) {
+    let number = number_end(scan, place, &name, &value);
+    if number.is_none() && leads_to_reference(scan, place, &name, (value.start, value.end)) {
         return;
     }
     name.sure |= is_in_query(scan.text, scan.lexemes[place])
@@ -282,6 +311,8 @@ pub(super) fn find(scan: &mut Scan<'_>, place: usize) {
         &name,
     ) {
         scan.found(value.start, value.end, name.rule);
+    } else if let Some(end) = number {
+        scan.found(value.start, end, name.rule);
     }
 }
 
@@ -313,10 +344,15 @@ pub(super) fn leads_to_reference(
     if before.as_ref().is_some_and(opens) || between().any(opens) || is_of_user(scan, place) {
         return false;
     }
+    if name.is_typed() && is_chosen_for(scan, place, (start, end)) {
+        return false;
+    }
     let said = |one: &Lexeme| sections(word(one)) & (word::IS | word::ADVERB) == 0;
     let owned = before.is_some_and(|one| sections(word(&one)) & word::OPEN != 0);
     let value = &scan.text[start..end];
-    is_reference(value) || name.is_typed() && (owned || between().any(said)) && !is_signed(value)
+    is_reference(value)
+        || is_height(value)
+        || name.is_typed() && (owned || between().any(said)) && !is_signed(value)
 }
 
 /// Returns whether who logs in is named before a name: "user: ada, pass".
@@ -328,17 +364,6 @@ fn is_of_user(scan: &Scan<'_>, place: usize) -> bool {
         let rest = text[one.end..].trim_start_matches(['"', '\'', ' ']);
         is_in(List::Users, &text[one.start..one.end].to_lowercase()) && rest.starts_with([':', '='])
     })
-}
-
-/// Returns whether a value has a sign that references do not have.
-fn is_signed(value: &str) -> bool {
-    const LEAST: usize = 8;
-    let inner = value.trim_end_matches(['!', '?']);
-    let shape = shape(value);
-    value.len() >= LEAST
-        && shape.digits > 0
-        && shape.letters() >= 2
-        && (inner.contains(['!', '?', '@', '$', '%', '&', '*', '^']) || value.ends_with("!!"))
 }
 
 /// Returns whether a key is one for a wireless network: "Schlüssel für das WLAN".
@@ -479,18 +504,6 @@ fn is_option(before: &str) -> bool {
 fn word_at(text: &str, at: usize) -> &str {
     let rest = &text[at..];
     &rest[..rest.find(char::is_whitespace).unwrap_or(rest.len())]
-}
-
-/// Returns whether a word looks like a password with nothing but its name before it: "log in with
-/// the password VALUE".
-fn is_chosen(word: &str) -> bool {
-    let shape = shape(word);
-    let mixed = shape.capitals > 0 && shape.small > 0;
-    let signed = word.contains(['!', '#', '$', '%', '&', '@', '+', '?']);
-    word.len() >= 8
-        && shape.digits >= 2
-        && shape.letters() >= 2
-        && (mixed || (signed && shape.letters() + shape.digits < word.trim_end_matches('?').len()))
 }
 
 /// `login NAME password VALUE`, as files of logins have it.

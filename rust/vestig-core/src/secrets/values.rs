@@ -262,6 +262,19 @@ fn is_measure(value: &str, link: Link) -> bool {
     dated || (link == Link::Stated && (unit || named || is_duration(value)))
 }
 
+/// Returns whether a value in a sentence is a number with its unit, a version or a duration.
+pub(super) fn is_measure_of(value: &str) -> bool {
+    is_measure(value, Link::Stated)
+}
+
+/// A number with a unit of one or two letters, as the height of a pass has: `2106m`.
+pub(super) fn is_height(value: &str) -> bool {
+    let unit = value.trim_start_matches(|c: char| c.is_ascii_digit());
+    unit.len() < value.len()
+        && (1..=2).contains(&unit.len())
+        && unit.bytes().all(|b| b.is_ascii_lowercase())
+}
+
 /// `4m31s`, `2h`.
 fn is_duration(value: &str) -> bool {
     const UNITS: [&str; 8] = ["d", "h", "m", "s", "ms", "us", "min", "sec"];
@@ -349,7 +362,7 @@ fn is_word_for_secret(small: &str) -> bool {
 }
 
 /// Returns whether a value says where something lies: a path, an address, a name with dots.
-fn is_elsewhere(value: &str) -> bool {
+pub(super) fn is_elsewhere(value: &str) -> bool {
     let bytes = value.as_bytes();
     let drive = bytes.len() > 2
         && bytes[0].is_ascii_alphabetic()
