@@ -474,12 +474,13 @@ class AnalysedText:
         known: Mapping[str, _Entity],
         common: Container[str],
         *,
+        query: bool = False,
         rules_only: bool = False,
     ) -> list[tuple[str, str, float, int, int, str, str | None]]:
         """(name, type, confidence, start, end, as written, entity), in order of position, without
         overlaps; that of the title last, at -1. hits: (first word, number of words, entity, stored
         name), any overlap; known: their entities by id; common: words that occur in lower case;
-        rules_only: known names only resolve names of the rules."""
+        query: capitals matter less; rules_only: known names only resolve names of the rules."""
 
     def named_by_whole(self, hits: Sequence[_NameHit], known: Mapping[str, _Entity]) -> list[str]:
         """Ids of the entities that the whole text names, in any capitals."""

@@ -402,6 +402,7 @@ def resolve_names(
     known: Mapping[str, KnownEntity] | None = None,
     *,
     common: Collection[str] = (),
+    query: bool = False,
     rules_only: bool = False,
 ) -> list[Mention]:
     """Names in order of position, without overlaps; that of the title last.
@@ -409,7 +410,9 @@ def resolve_names(
     Args:
         hits: known names among `analysed.words`, any overlap.
         known: the entities of the hits, by id.
-        common: which of `openers` occur in lower case.
+        common: which of `openers`, and in a query which of its known names of one word, occur in
+            lower case.
+        query: the text is a query, in which capitals matter less.
         rules_only: known names only resolve names that the rules find.
 
     Example:
@@ -420,7 +423,9 @@ def resolve_names(
         >>> found.name, found.type, found.confidence, found.entity
         ('Ada Lovelace', 'PERSON', 1.0, 'ent_1')
     """
-    rows = analysed.resolve(hits, {} if known is None else known, common, rules_only=rules_only)
+    rows = analysed.resolve(
+        hits, {} if known is None else known, common, query=query, rules_only=rules_only
+    )
     return [
         Mention(
             name=name,

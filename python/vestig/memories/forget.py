@@ -267,8 +267,7 @@ def _forgotten(
     elif not how.dry_run:
         if rest:
             catch_up(session, degraded)
-        if unproved:
-            proof = prove(session)
+        proof = prove(session) if unproved else proof
     proof = msgspec.structs.replace(proof, outside=proof.outside + outside)
     proof, rows = _as_seen(session, proof, removed.rows, same_text)
     return ForgetReport(
@@ -287,12 +286,17 @@ def _forgotten(
         dry_run=how.dry_run,
         seq=seq,
         degraded=tuple(degraded),
-        warnings=(
-            *_said_of_equal_texts(same_text),
-            *(one.warning for one in on),
-            *_said_of_descriptions(session, removed.undescribed),
-        ),
+        warnings=tuple(_said_beside(session, same_text, on, removed)),
     )
+
+
+def _said_beside(
+    session: Session, same_text: tuple[str, ...], on: Sequence[HoldingOn], removed: Removed
+) -> Iterator[str]:
+    """Yields what the rest of a report does not say of the memories and entities that stay."""
+    yield from _said_of_equal_texts(same_text)
+    yield from (one.warning for one in on)
+    yield from _said_of_descriptions(session, removed.undescribed)
 
 
 def _embed_names(

@@ -194,12 +194,13 @@ impl AnalysedText {
         self.inner.words.len()
     }
 
-    #[pyo3(signature = (hits, known, common, *, rules_only = false))]
+    #[pyo3(signature = (hits, known, common, *, query = false, rules_only = false))]
     fn resolve(
         &self,
         hits: Vec<GivenHit<'_>>,
         known: &Bound<'_, PyAny>,
         common: &Bound<'_, PyAny>,
+        query: bool,
         rules_only: bool,
     ) -> PyResult<Vec<MentionValue>> {
         let hits = known_hits(hits, known)?;
@@ -213,7 +214,7 @@ impl AnalysedText {
         };
         let context = Context {
             is_common: &is_common,
-            query: false,
+            query,
             rules_only,
         };
         let found = self.inner.resolve(&self.rules, &hits, &context);
