@@ -53,7 +53,7 @@ def with_synthesized_query(
             {"conversation": request.conversation[-LAST_CHARS:]},
             answer=SynthesizedQuery,
         )
-        query = asked.value.query.strip()[:QUERY_CHARS_MAX].strip()
+        query = session.models.cleaned(asked.value.query).strip()[:QUERY_CHARS_MAX].strip()
         if not query or query.startswith(_JSON) or "\0" in query:
             raise ModelCallError(f'language model "{asked.model}": the answer holds no query')
     except (ProviderError, ConfigError) as error:

@@ -268,7 +268,12 @@ class ModelSteps:
         """The goal and queries for a round; None: by rules, as in the first one."""
         if iteration == 1 or self.left <= (1 if iteration == _FIRST_PLAN else 2):
             return None
-        return self._ask("plan_queries", tried, facts, Plan)
+        made = self._ask("plan_queries", tried, facts, Plan)
+        if made is None:
+            return None
+        clean = self.session.models.cleaned
+        queries = [clean(text) for text in made.queries[:_ACCEPTED]]
+        return Plan(queries=queries, goal=clean(made.goal))
 
     def verdict(self, tried: Mapping[str, int], facts: Sequence[str]) -> Verdict | None:
         """Return whether the facts suffice; None: nobody was asked, or the answer was

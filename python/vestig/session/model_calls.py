@@ -22,6 +22,7 @@ from vestig.errors import (
     ProviderError,
     ProviderTimeoutError,
 )
+from vestig.firewall import masked_text
 from vestig.language.ontology import Ontology, read_ontology
 from vestig.other_words import by_caller
 from vestig.ports import (
@@ -237,7 +238,7 @@ class ModelCalls:
 
         Args:
             prompt: name of a prompt, or of several that one answer holds the members of.
-            values: text for each placeholder; quoted as data.
+            values: text for each placeholder; quoted as data, without secrets unless these are off.
             answer: a msgspec Struct, or `str` for plain text.
             model: default `llm.model`.
             ends_at: `time.monotonic()` at which there is no time left.
@@ -285,7 +286,8 @@ class ModelCalls:
         Raises:
             ConfigError: a template is wrong.
         """
-        filled = self._filled([prompt] if isinstance(prompt, str) else prompt, values)
+        shown = {name: self.cleaned(text) for name, text in values.items()}
+        filled = self._filled([prompt] if isinstance(prompt, str) else prompt, shown)
         sent = ModelRequest(
             purpose=filled.purpose,
             model=self._llm.model if model is None else model,
@@ -296,6 +298,16 @@ class ModelCalls:
             timeout_s=self._llm.timeout_s,
         )
         return sent, filled.label
+
+    def cleaned(self, text: str) -> str:
+        """A text that goes to a model or comes from one, with markers in the place of secrets
+        unless `firewall.secrets` is off: what is stored may be older than that."""
+        if self._settings.firewall.secrets == "off":
+            return text
+        masked, rules = masked_text(text)
+        for rule in rules:
+            self._metrics.add("vestig_secrets_total", rule=rule, action="masked")
+        return masked
 
     def expect(self, request: ModelRequest, costs: Costs) -> None:
         """Adds to `costs` what a request would send; a token is taken for four characters."""
