@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-import vestig
 from scripted import Opener
 from vestig.testing import ScriptedModel
 
