@@ -222,10 +222,7 @@ def _with_items(
 
 
 def _forgotten(
-    session: Session,
-    space: str,
-    select: Callable[[LedgerView], _Selected],
-    how: _How,
+    session: Session, space: str, select: Callable[[LedgerView], _Selected], how: _How
 ) -> ForgetReport:
     """Removes what is selected under the write lock, and proves it; else what is still to be
     proved, so that the same call again ends one that was stopped."""
@@ -265,9 +262,7 @@ def _forgotten(
         proof = prove_and_run(session, space, {seq: removed.runs}, jobs, degraded, named)
         _embed_names(session, space, removed.undescribed, degraded)
     elif not how.dry_run:
-        if rest:
-            catch_up(session, degraded)
-        proof = prove(session) if unproved else proof
+        proof = _proved_alone(session, degraded, is_written=bool(rest), unproved=unproved)
     proof = msgspec.structs.replace(proof, outside=proof.outside + outside)
     proof, rows = _as_seen(session, proof, removed.rows, same_text)
     return ForgetReport(
@@ -288,6 +283,15 @@ def _forgotten(
         degraded=tuple(degraded),
         warnings=tuple(_said_beside(session, same_text, on, removed)),
     )
+
+
+def _proved_alone(
+    session: Session, degraded: list[Degradation], *, is_written: bool, unproved: bool
+) -> erasure.ErasureProof:
+    """The proof of earlier deletions that have none, after a call that deleted nothing."""
+    if is_written:
+        catch_up(session, degraded)
+    return prove(session) if unproved else erasure.ErasureProof()
 
 
 def _said_beside(

@@ -486,8 +486,8 @@ def remove(
     embed_jobs = _remove_outdated_vectors(removal, numbers, fields.recorded_us)
     unsupported = unsupported_entities(conn, fields.namespace, sorted(named))
     unsupported = [row for row in unsupported if not keep("entities", row)]
-    undescribed = _remove_descriptions(removal, named.difference(unsupported), fields.seq)
-    pieces = {*pieces, *(old[_N["description"]] for old in undescribed)}
+    bare = _remove_descriptions(removal, named.difference(unsupported), fields.seq)
+    pieces = {*pieces, *(old[_N["description"]] for old in bare)}
     scopes = item_rows.unused_scopes(removal, fields.namespace, items, numbers)
     erase_answers(removal, fields.namespace, rows, {*texts, *scopes, *pieces})
     remove_entities(removal, unsupported, fields)
@@ -502,9 +502,7 @@ def remove(
         summaries=tuple(sorted(summaries)),
         holders=tuple(sorted(holders)),
         derived=tuple(sorted(derived)),
-        undescribed={
-            id_text("ent", old[_N["id"]]): old[_N["canonical_name"]] for old in undescribed
-        },
+        undescribed={id_text("ent", old[_N["id"]]): old[_N["canonical_name"]] for old in bare},
         embed_jobs=dict(embed_jobs.values()),
         runs=runs,
     )
